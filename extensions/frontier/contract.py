@@ -1,0 +1,100 @@
+"""What each verb does on one partition, to the letter: the Lua scripts and the oracle in dicts both keep to this page.
+
+**Score.** A queued URL has one number, exact in a double (53 bits), greater is fetched first. With q = quality in 14 bits
+(`int(quality * QUALITY_STEPS + 0.5)`), s = `MAX_SEQUENCE - sequence` (25 bits; `sequence` counts the insertions into this
+server's queue from 0 and stays at MAX_SEQUENCE once there), depth (10 bits, capped) and hops (4 bits, capped):
+quality order is ``q·2³⁹ + s·2¹⁴ + depth·2⁴ + hops``; first in, first out is ``s·2²⁸ + q·2¹⁴ + depth·2⁴ + hops``.
+Equal scores: the lexicographically greatest member (as bytes) first.
+
+**Rank** of a server with queue length n > 0, P = min(RequestsPerConnection, n), c = connection_ms/1000 and
+cost = max(response_ms/p, delay_ms)/1000, in the units quality per second or pages per second (`policies`):
+breadth_first ``-order``; performance ``P / T(P)``; quality: the quality of the first URL; capability: the greatest of
+``(q₁+…+qₖ) / T(k)`` for k = 1…P over the k first URLs; with ``T(k) = max(2c + k·cost, 0.001)``.
+Equal ranks: the lexicographically greatest server (as bytes) first.
+
+**Length** of a lease: for capability the k of that maximum, the greatest of equals; otherwise P; 1 where
+``keep_open_ms > 0`` and the server's delay reaches it.
+
+**Estimates** of a server start as None and read as the prior of `Rules`; the first measurement replaces the prior, each
+later one m gives ``alpha * estimate + (1 - alpha) * m``.
+
+**admit**, for each candidate in turn:
+
+1. If it was seen and is not forced, or its member is queued or leased already: if it is queued and the new q is greater than its q, the
+   score gets the new q, the lesser depth and the lesser hops, and keeps its sequence: *raised*; otherwise *duplicate*.
+   (A forced one is remembered as seen here too.)
+2. Otherwise it is remembered as seen. If the server is closed (pages ≥ max_pages > 0, or failures ≥ max_failures > 0) or
+   depth > max_depth > 0: *dropped*.
+3. If the queue holds max_pending > 0 or more URLs: with a score not greater than the least one's it is *dropped*, otherwise the least one
+   is *evicted* with its payload.
+4. It is queued with the server's next sequence: *admitted*.
+
+Then every server that got or raised a URL and is not leased is placed, in the order in which the batch first touched it. *Placing* a server: no URL queued:
+idle. Was it idle (or released just now), it takes the next `order` of the partition (1, 2, 3, …). Due at or before now: ready, with its rank; otherwise waiting.
+A server that is waiting stays so until `lease` promotes it.
+
+**lease**: the waiting servers due at or before now become ready, at most PROMOTE_LIMIT of them, earliest first (then by server name). Then, up to
+`count` times, the first ready server becomes leased by `agent` until now + lease_ms under the partition's next token (1, 2, 3, …), with its `length` first URLs.
+The reply also tells the earliest due instant among the servers still waiting (None if there is none).
+
+**settle**: refused (False, counted, nothing changes) unless the server is leased under that token. Members of `done` that are held are settled,
+payload and all; unknown ones are passed over. `pages` adds to the server's; failures become `failures` if pages > 0, otherwise grow by it;
+estimates take the measurements; `carried`, at least 1, becomes RequestsPerConnection; delay_ms, if given, replaces the server's; due becomes the later of the two.
+If the server is closed now, its whole queue is *dropped*. With `release` the URLs still held go back with their old scores (payloads kept, max_pending not applied), or are *dropped* if the
+server is closed; the lease ends and the server is placed.
+
+**renew**: deadline = now + lease_ms for each (server, token) that holds; the others are refused (counted) and named in the reply.
+
+**reclaim**: leases whose deadline is at or before now, or all leases of `agent` if one is named, in the order (deadline, server). Each is released as above after its
+server's due became the later of its own and now + its delay. Their held URLs, dropped ones included, count as *reclaimed*. The reply is that number.
+
+**stats**, **peek** read only; peek lists ready servers by rank, then waiting ones by (due, server), then leased ones by (deadline, server), each with the `head` first URLs of its queue (for a leased
+server: of its queue, not of its lease). **clear** forgets everything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from extensions.frontier.records import Admission, Candidate, Lease, Peek, Settlement, Stats
+
+PROMOTE_LIMIT = 1000
+
+
+class Partition(Protocol):
+    """One partition's verbs, as the oracle and the contract tests speak them (synchronously)."""
+
+    def admit(self, now_ms: int, candidates: Sequence[Candidate]) -> Admission:
+        """Seen test, bounds, URL queue, server rank."""
+        ...
+
+    def lease(self, now_ms: int, agent: str, count: int, lease_ms: int) -> tuple[list[Lease], int | None]:
+        """Open the best due servers; also the earliest instant another becomes due."""
+        ...
+
+    def settle(self, now_ms: int, settlement: Settlement) -> bool:
+        """Acknowledge URLs of a lease; False if the token is stale."""
+        ...
+
+    def renew(self, now_ms: int, leases: Iterable[tuple[str, int]], lease_ms: int) -> set[str]:
+        """Move deadlines; the servers whose token is stale."""
+        ...
+
+    def reclaim(self, now_ms: int, agent: str | None = None) -> int:
+        """Take back expired leases, or those of one agent; how many URLs."""
+        ...
+
+    def stats(self) -> Stats:
+        """Counters."""
+        ...
+
+    def peek(self, count: int, head: int = 3) -> list[Peek]:
+        """Servers as they stand."""
+        ...
+
+    def clear(self) -> None:
+        """Forget everything."""
+        ...

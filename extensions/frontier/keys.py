@@ -1,0 +1,22 @@
+"""Every key the frontier has in Redis, named in one place. A crawl's keys begin with ``frontier:{<crawl>``.
+
+The braces are a Redis Cluster hash tag: all keys of one partition live in one slot, so a script may touch them together. The
+keys within a partition are listed in ``lua/common.lua``, which derives them from the partition's first.
+"""
+
+from __future__ import annotations
+
+
+def partition_key(crawl: str, partition: int) -> str:
+    """The counters of a partition: the one key that is passed to every script."""
+    return f"frontier:{{{crawl}:{partition}}}:m"
+
+
+def partition_pattern(crawl: str, partition: int) -> str:
+    """A pattern (SCAN MATCH) for all keys of a partition."""
+    return f"frontier:{{{crawl}:{partition}}}:*"
+
+
+def about_key(crawl: str) -> str:
+    """What was fixed when the crawl began: a hash."""
+    return f"frontier:{{{crawl}}}:about"

@@ -1,0 +1,56 @@
+-- lease: the best servers that are due, each with its best URLs, for one agent until a deadline.
+-- ARGV[2]  {now, agent, count, lease_ms, promote_limit}
+-- Reply    {msgpack of {{server, token, deadline, due, delay, connection, response, {{member, q, depth, hops, payload}, …}}, …},
+--           the earliest due instant among waiting servers or "", queued, leased}
+-- Keeps    one lease per server at a time; a leased URL is in h:<server> and no longer in q:<server>.
+local now, agent, wanted, lease_ms, promote_limit = args[1], args[2], args[3], args[4], args[5]
+
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', WAITING, '-inf', whole(now), 'LIMIT', 0, promote_limit)) do
+  local s = load(name)
+  redis.call('ZREM', WAITING, name)
+  redis.call('ZADD', READY, exact((rank(s))), name)
+  s.st = 'r'
+  save(s, 'st', 'r')
+end
+
+local function open(s)
+  local _, length = rank(s)
+  local taken = redis.call('ZPOPMAX', s.queue, length)
+  local urls, members, held = {}, {}, {}
+  for i = 1, #taken, 2 do
+    members[#members + 1] = taken[i]
+    held[#held + 1] = taken[i]
+    held[#held + 1] = whole(tonumber(taken[i + 1]))
+  end
+  in_pieces(held, function(...) redis.call('HSET', s.held, ...) end)
+  local payloads = {}
+  if redis.call('EXISTS', s.payloads) == 1 then
+    in_pieces(members, function(...)
+      for _, payload in ipairs(redis.call('HMGET', s.payloads, ...)) do payloads[#payloads + 1] = payload or '' end
+    end)
+  end
+  for i, member in ipairs(members) do
+    local q, _, depth, hops = unpack_score(tonumber(held[2 * i]))
+    urls[i] = {member, q, depth, hops, payloads[i] or ''}
+  end
+  s.token = redis.call('HINCRBY', KEYS[1], 'token', 1)
+  s.st = 'l'
+  s.n = s.n - #members
+  local deadline = now + lease_ms
+  redis.call('ZADD', LEASED, whole(deadline), s.name)
+  save(s, 'st', 'l', 'token', whole(s.token), 'agent', agent)
+  count('queued', -#members)
+  count('leased', #members)
+  count('open_servers', 1)
+  return {s.name, s.token, deadline, s.due, delay_of(s), s.ct or rules.connection_ms, s.rt or rules.response_ms, urls}
+end
+
+local leases = {}
+if wanted > 0 then
+  local best = redis.call('ZPOPMAX', READY, wanted)
+  for i = 1, #best, 2 do leases[#leases + 1] = open(load(best[i])) end
+end
+write_counts()
+local next = redis.call('ZRANGE', WAITING, 0, 0, 'WITHSCORES')
+local left = redis.call('HMGET', KEYS[1], 'queued', 'leased')
+return {cmsgpack.pack(leases), next[2] or '', tonumber(left[1] or 0), tonumber(left[2] or 0)}

@@ -238,7 +238,8 @@ class DictFrontier:
         if not took_turn:
             self._orders += 1
             server.order = self._orders
-        if server.due_ms <= now_ms:
+        # Once ready it stays so, even if the clock is set back.
+        if server.state == "ready" or server.due_ms <= now_ms:
             self._make_ready(server)
         else:
             server.state = "waiting"

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extensions.frontier.policies import (
+    Estimates,
+    capability_rank,
+    connection_seconds,
+    ewma,
+    lease_length,
+    page_seconds,
+    pages_per_connection,
+    performance_rank,
+    quality_rank,
+    rank,
+)
+from extensions.frontier.records import Policy, Rules
+
+qualities = st.lists(st.floats(0, 1), min_size=1, max_size=60)
+seconds = st.floats(0, 100)
+milliseconds = st.floats(0, 100_000)
+estimates = st.builds(
+    Estimates,
+    requests_per_connection=st.integers(1, 100),
+    connection_ms=milliseconds,
+    response_ms=milliseconds,
+    delay_ms=milliseconds,
+)
+# Sums and products of these are exact in a double, so that equal rates are equal and unequal ones are told apart.
+sixteenths = st.integers(0, 16).map(lambda n: n / 16)
+exact_qualities = st.lists(sixteenths, min_size=1, max_size=30).map(lambda values: sorted(values, reverse=True))
+exact_seconds = st.integers(1, 1000).map(lambda n: n / 16)
+
+
+def test_first_measurement_replaces_the_prior() -> None:
+    assert ewma(None, 700.0, 0.8) == 700.0
+
+
+def test_later_measurements_weigh_a_fifth() -> None:
+    assert ewma(100.0, 200.0, 0.8) == pytest.approx(120.0)
+
+
+@given(milliseconds, milliseconds, st.floats(0, 1))
+def test_average_lies_between_estimate_and_measurement(estimate: float, measured: float, alpha: float) -> None:
+    low, high = sorted((estimate, measured))
+    assert low * (1 - 1e-12) <= ewma(estimate, measured, alpha) <= high * (1 + 1e-12)
+
+
+def test_connection_carries_what_the_server_allows_or_what_there_is() -> None:
+    assert pages_per_connection(50, 7) == 7
+    assert pages_per_connection(5, 7) == 5
+
+
+def test_page_costs_the_response_or_the_politeness_whichever_is_longer() -> None:
+    assert page_seconds(300.0, 0.0, 1.0) == 0.3
+    assert page_seconds(300.0, 0.0, 1.2) == 0.25
+    assert page_seconds(300.0, 2000.0, 1.2) == 2.0
+
+
+def test_connection_is_opened_once_and_closed_once() -> None:
+    assert connection_seconds(4, 0.5, 0.25) == 2.0
+
+
+def test_connection_without_measured_time_takes_a_millisecond() -> None:
+    assert connection_seconds(10, 0.0, 0.0) == 0.001
+
+
+def test_performance_is_pages_per_second() -> None:
+    assert performance_rank(4, 0.5, 0.25) == 2.0
+
+
+def test_quality_is_that_of_the_best_url() -> None:
+    assert quality_rank([0.9, 0.1]) == 0.9
+
+
+def test_capability_of_one_page_by_hand() -> None:
+    assert capability_rank([0.8], 0.5, 1.0) == (0.4, 1)
+
+
+def test_capability_leaves_before_the_dull_pages() -> None:
+    rate, length = capability_rank([1.0, 1.0, 0.0, 0.0], 0.5, 1.0)
+    assert (rate, length) == (2 / 3, 2)
+
+
+def test_capability_of_equal_rates_takes_the_longest() -> None:
+    assert capability_rank([0.0, 0.0, 0.0], 0.5, 1.0) == (0.0, 3)
+
+
+def test_capability_of_nothing_is_nothing() -> None:
+    assert capability_rank([], 0.5, 1.0) == (0.0, 0)
+
+
+@given(qualities, seconds, seconds)
+def test_no_other_length_has_a_better_rate(values: list[float], connection_time: float, cost: float) -> None:
+    best, length = capability_rank(values, connection_time, cost)
+    assert 1 <= length <= len(values)
+    total = 0.0
+    for pages, quality in enumerate(values, start=1):
+        total += quality
+        rate = total / connection_seconds(pages, connection_time, cost)
+        assert rate < best or (rate == best and pages <= length)
+
+
+@given(exact_qualities, exact_seconds, exact_seconds)
+def test_marginal_value_of_the_last_page_is_at_least_the_rate_and_of_the_next_one_less(
+    values: list[float], connection_time: float, cost: float
+) -> None:
+    _, length = capability_rank(values, connection_time, cost)
+    spent = 2 * Fraction(connection_time) + length * Fraction(cost)
+    rate = sum(map(Fraction, values[:length])) / spent
+    assert Fraction(values[length - 1]) / Fraction(cost) >= rate
+    if length < len(values):
+        assert Fraction(values[length]) / Fraction(cost) < rate
+
+
+@given(exact_qualities, exact_seconds, exact_seconds, exact_seconds)
+def test_cheaper_connections_are_left_sooner(values: list[float], one: float, other: float, cost: float) -> None:
+    cheap, dear = sorted((one, other))
+    assert capability_rank(values, cheap, cost)[1] <= capability_rank(values, dear, cost)[1]
+
+
+@given(st.sampled_from(Policy), estimates, st.integers(1, 10**9), qualities)
+def test_rank_is_not_negative_but_for_turns(policy: Policy, server: Estimates, order: int, values: list[float]) -> None:
+    value = rank(Rules(policy=policy), server, order, sorted(values, reverse=True))
+    assert value == -order if policy is Policy.BREADTH_FIRST else value >= 0
+
+
+@given(st.sampled_from(Policy), estimates, milliseconds, qualities)
+def test_longer_crawl_delay_never_raises_the_rank(
+    policy: Policy, server: Estimates, more: float, values: list[float]
+) -> None:
+    rules = Rules(policy=policy)
+    slower = Estimates(server.requests_per_connection, server.connection_ms, server.response_ms, server.delay_ms + more)
+    assert rank(rules, slower, 1, values) <= rank(rules, server, 1, values)
+
+
+@given(st.sampled_from(Policy), estimates, qualities)
+def test_lease_is_never_empty_nor_longer_than_the_connection(
+    policy: Policy, server: Estimates, values: list[float]
+) -> None:
+    length = lease_length(Rules(policy=policy), server, values)
+    assert 1 <= length <= min(server.requests_per_connection, len(values))
+
+
+@given(st.sampled_from(Policy), estimates, qualities)
+def test_server_that_makes_one_wait_longer_than_a_connection_lasts_gets_one_url(
+    policy: Policy, server: Estimates, values: list[float]
+) -> None:
+    rules = Rules(policy=policy, keep_open_ms=max(server.delay_ms, 0.001))
+    patient = Estimates(server.requests_per_connection, server.connection_ms, server.response_ms, rules.keep_open_ms)
+    assert lease_length(rules, patient, values) == 1
+
+
+def test_without_a_bound_on_keeping_open_a_long_delay_does_not_shorten_the_lease() -> None:
+    slow = Estimates(50, 100.0, 300.0, 86_400_000.0)
+    assert lease_length(Rules(policy=Policy.QUALITY, keep_open_ms=0), slow, [0.5] * 9) == 9
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (Policy.BREADTH_FIRST, -7.0),
+        (Policy.PERFORMANCE, 2 / 3),
+        (Policy.QUALITY, 1.0),
+        (Policy.CAPABILITY, 0.5),
+    ],
+)
+def test_each_policy_ranks_by_its_own_formula(policy: Policy, expected: float) -> None:
+    server = Estimates(requests_per_connection=2, connection_ms=500.0, response_ms=1000.0, delay_ms=0.0)
+    assert rank(Rules(policy=policy), server, 7, [1.0, 0.25, 1.0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [(Policy.BREADTH_FIRST, 2), (Policy.PERFORMANCE, 2), (Policy.QUALITY, 2), (Policy.CAPABILITY, 1)],
+)
+def test_only_capability_leaves_early(policy: Policy, expected: int) -> None:
+    server = Estimates(requests_per_connection=2, connection_ms=500.0, response_ms=1000.0, delay_ms=0.0)
+    assert lease_length(Rules(policy=policy), server, [1.0, 0.25, 1.0]) == expected

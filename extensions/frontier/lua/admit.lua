@@ -29,11 +29,6 @@ local function admit(server, member, bucket, remainder, q, depth, hops, force, p
     end
     return 'duplicates'
   end
-  if not s.known then
-    s.known = true
-    count('servers', 1)
-    save(s, 'seq', 0)
-  end
   if closed(s) or (rules.max_depth > 0 and depth > rules.max_depth) then return 'dropped' end
   depth = math.min(depth, 1023)
   local new = pack(q, MAX_SEQUENCE - math.min(s.seq, MAX_SEQUENCE), depth, hops)
@@ -45,6 +40,10 @@ local function admit(server, member, bucket, remainder, q, depth, hops, force, p
     s.n = s.n - 1
     count('queued', -1)
     count('evicted', 1)
+  end
+  if not s.known then
+    s.known = true
+    count('servers', 1)
   end
   redis.call('ZADD', s.queue, whole(new), member)
   if payload ~= '' then redis.call('HSET', s.payloads, member, payload) end

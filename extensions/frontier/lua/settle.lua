@@ -18,10 +18,17 @@ local function settle(server, token, done, pages, failures, connection_ms, respo
     return 0
   end
   local settled = 0
-  in_pieces(done, function(...)
-    settled = settled + redis.call('HDEL', s.held, ...)
-    redis.call('HDEL', s.payloads, ...)
-  end)
+  if redis.call('EXISTS', s.payloads) == 1 then
+    -- One by one: a member that is queued and not held keeps its payload, whatever the agent says of it.
+    for _, member in ipairs(done) do
+      if redis.call('HDEL', s.held, member) == 1 then
+        settled = settled + 1
+        redis.call('HDEL', s.payloads, member)
+      end
+    end
+  else
+    in_pieces(done, function(...) settled = settled + redis.call('HDEL', s.held, ...) end)
+  end
   count('settled', settled)
   count('leased', -settled)
   s.pages = s.pages + pages

@@ -22,5 +22,6 @@ Arguments: `response`; `item`, the page's annotated `PageItem`; `on_topic`, whet
 fetch_failed = object()
 """Sent by the downloader middleware for each attempt that ended without a response.
 
-Arguments: `request`; `reason`, the name of the exception (``TimeoutError``, ``DNSLookupError``, …).
+Arguments: `request`; `reason`, the name of the exception (``TimeoutError``, ``DNSLookupError``, …; ``IgnoreRequest`` for a request that
+was not allowed to be sent).
 """

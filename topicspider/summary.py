@@ -100,10 +100,9 @@ class SummaryExtension:
         assert spider is not None
         stats = self._crawler.stats.get_stats()
         figures = Figures.read(stats)
-        topic = getattr(spider, "topic", None)
         return {
             "crawl": self._config.crawl_of(spider.name),
-            "topic": topic if isinstance(topic, str) and topic else self._config.topic,
+            "topic": self._config.topic,
             "policy": self._config.policy,
             "finish_reason": reason,
             "started_at": self._started_at.isoformat(timespec="milliseconds"),
@@ -119,7 +118,7 @@ class SummaryExtension:
             "bytes_downloaded": figures.bytes_downloaded,
             "servers": figures.servers,
             "errors": errors(stats),
-            "resumed": self._folder.resumed,
+            "resumed": self._folder.resumed or bool(stats.get("frontier/resumed")),
             "pages_total": stats.get("output/pages_total", figures.pages),
             "relevant_total": stats.get("output/relevant_total", figures.relevant),
             "output_dir": str(self._folder.root),

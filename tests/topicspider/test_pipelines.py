@@ -224,6 +224,21 @@ async def test_outcome_learned_after_a_commit_replaces_the_row(folder, stats):
     assert stats.get_value("output/pages_total") == 1
 
 
+async def test_forbidden_request_is_denied_and_a_page_of_several_items_counts_once(folder, stats):
+    manager = SignalManager()
+    pipeline = database_pipeline(folder, stats, manager)
+    manager.send_catch_log(signals.fetch_failed, request=Request("http://a/private"), reason="IgnoreRequest")
+    request = Request("http://a/")
+    response = HtmlResponse("http://a/", request=request)
+    for item in ({"relevance": 2.5, "own": 1}, {"own": 2}):
+        manager.send_catch_log(signals.page_scored, response=response, item=item, on_topic=True)
+    await pipeline.close_spider()
+    with closing(sqlite3.connect(folder.path("crawl.sqlite"))) as database:
+        rows = database.execute("SELECT url, outcome FROM fetched ORDER BY id").fetchall()
+    assert rows == [("http://a/private", "denied"), ("http://a/", "relevant")]
+    assert stats.get_value("output/pages_total") == 1
+
+
 def test_folder_of_a_living_process_gives_the_next_one_a_number_and_takes_it_back(tmp_path):
     with closing(OutputFolder(tmp_path)) as first, closing(OutputFolder(tmp_path)) as second:
         first.open()

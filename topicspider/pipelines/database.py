@@ -18,7 +18,7 @@ from scrapy import signals as scrapy_signals
 from extensions import signals
 from extensions.errors import OutputError
 from topicspider.items import PageItem
-from topicspider.pipelines.fetches import FetchLog
+from topicspider.pipelines.fetches import SCORED, FetchLog
 from topicspider.pipelines.folder import OutputFolder
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ CREATE TABLE fetched (
     url TEXT NOT NULL,
     status INTEGER,          -- of HTTP; NULL where no response came
     error TEXT,              -- name of the exception, if one ended the fetch or its callback
-    outcome TEXT NOT NULL,   -- relevant, off_topic, fetched, not_html, redirect, http_error, robots, spider_error, error
+    outcome TEXT NOT NULL,   -- relevant, off_topic, fetched, not_html, redirect, http_error, robots, spider_error, error, denied
     relevance REAL,          -- NULL where the page was not scored
     depth INTEGER NOT NULL,
     bytes INTEGER NOT NULL,  -- of the body on the wire
@@ -98,7 +98,7 @@ class DatabasePipeline:
         (last_id,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM fetched").fetchone()
         (self._stored_pages,) = self._connection.execute("SELECT count(*) FROM pages").fetchone()
         (self._scored_before,) = self._connection.execute(
-            "SELECT count(*) FROM fetched WHERE relevance IS NOT NULL"
+            "SELECT count(*) FROM fetched WHERE outcome IN (?, ?)", SCORED
         ).fetchone()
         self._fetches = FetchLog(last_id)
         self._fetches.connect(self._signals)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
+from itemadapter import ItemAdapter
 from scrapy import signals as scrapy_signals
 from scrapy.http import HtmlResponse, Request, Response
 
@@ -21,8 +22,6 @@ from extensions import signals
 if TYPE_CHECKING:
     from scrapy.signalmanager import SignalManager
     from twisted.python.failure import Failure
-
-    from topicspider.items import PageItem
 
 
 class Outcome(StrEnum):
@@ -42,6 +41,11 @@ class Outcome(StrEnum):
     """The callback raised; the column `error` has the exception's name."""
     ERROR = "error"
     """No response; the column `error` has the exception's name."""
+    DENIED = "denied"
+    """Never sent: robots.txt or a middleware forbade it."""
+
+
+SCORED = (Outcome.RELEVANT, Outcome.OFF_TOPIC)
 
 
 @dataclass(slots=True)
@@ -102,15 +106,15 @@ class FetchLog:
         if fetch.outcome is Outcome.FETCHED and not isinstance(response, HtmlResponse):
             fetch.outcome = Outcome.NOT_HTML
 
-    def page_scored(self, response: Response, item: PageItem, on_topic: bool) -> None:
-        """The page's relevance is known."""
+    def page_scored(self, response: Response, item: Any, on_topic: bool) -> None:
+        """The page's relevance is known. A page of which a spider makes several items counts once."""
         if response.request is None:
             return
         fetch = self._of(response.request)
+        self.scored += fetch.outcome not in SCORED
         fetch.status = response.status
-        fetch.relevance = item.relevance
+        fetch.relevance = ItemAdapter(item).get("relevance") if ItemAdapter.is_item(item) else None
         fetch.outcome = Outcome.RELEVANT if on_topic else Outcome.OFF_TOPIC
-        self.scored += 1
 
     def spider_failed(self, failure: Failure, response: Any) -> None:
         """A callback raised. A page scored before that keeps its outcome, since its item may be stored."""
@@ -119,13 +123,14 @@ class FetchLog:
             return
         fetch = self._of(request)
         fetch.error = type(failure.value).__name__
-        if fetch.relevance is None and isinstance(response, Response):
+        if fetch.outcome not in SCORED and isinstance(response, Response):
             fetch.outcome = Outcome.SPIDER_ERROR
 
     def failed(self, request: Request, reason: str) -> None:
         """No response came."""
         fetch = self._of(request)
-        fetch.error, fetch.outcome = reason, Outcome.ERROR
+        fetch.error = reason
+        fetch.outcome = Outcome.DENIED if reason == "IgnoreRequest" else Outcome.ERROR
 
     def _of(self, request: Request) -> Fetch:
         """The request's row, marked as changed."""

@@ -21,7 +21,7 @@ fragment     goes
 ===========  ========================================================================================================
 
 **Agreement with w3lib.** Two URLs are one here exactly if `w3lib.url.canonicalize_url` makes them one, but for what w3lib does
-not look at (default ports, user info, visit parameters, a dot after the host, ``https:example.org``) and with one exception:
+not look at (default ports, user info, visit parameters, the spellings of a host, ``https:example.org``) and with one exception:
 ``?a`` and ``?a=`` stay two, as some servers tell them apart. The spelling differs within a query: w3lib, which never
 fetches its result, writes ``man.cgi?time(3)`` as ``man.cgi?time%283%29=``, which such a server does not understand.
 """

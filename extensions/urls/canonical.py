@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _CANONICAL = re.compile(
     r"""
     ( https?://
-      (?: (?!xn--) [a-z0-9_-]{1,63}+ \. )*+  (?!xn--) [a-z] [a-z0-9_-]{0,62}+      # punycode and addresses need a closer look
+      (?: [a-z0-9_-]{1,63}+ \. )*+ [a-z] [a-z0-9_-]{0,62}+      # a last label that begins with a digit may be an address's
       (?: / (?!\.) (?: [A-Za-z0-9_~!$&'()*+,=:@.-]++ | %(?: [89A-F][0-9A-F] | 2[05F] ) )*+ )++
     )
     (?: \? ([^#\x00-\x20\x7f-\U0010ffff]*) )?+

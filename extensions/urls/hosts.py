@@ -1,7 +1,7 @@
 """The one spelling of a host: a name as DNS knows it, or an address.
 
 Names follow the URL standard's *domain to ASCII* (https://url.spec.whatwg.org/#host-parsing): UTS #46 without transitional mapping,
-so names that browsers open open here too, emoji included. Beyond the standard, what DNS cannot hold is no host: empty labels, labels
+so names that browsers open are hosts here too, emoji included; a name in ASCII is taken as it is. Beyond the standard, what DNS cannot hold is no host: empty labels, labels
 over 63 characters, names over 253, and characters other than letters, digits, hyphens and underscores. A dot at the end goes.
 """
 
@@ -59,9 +59,9 @@ def canonical_host(host: str) -> str | None:
 
 def _ascii_name(host: str) -> str:
     """Domain to ASCII: mapped by UTS #46, each label checked and in punycode where it needs to be."""
+    if host.isascii():
+        return host.lower()  # Punycode that stands for nothing is DNS's affair, as the standard has it.
     mapped = idna.uts46_remap(host, std3_rules=False)
-    if mapped.isascii() and "xn--" not in mapped:
-        return mapped
     labels = [_unicode_label(label) for label in mapped.split(".")]
     rules_of_direction = any(_is_right_to_left(label) for label in labels)
     return ".".join([_ascii_label(label, check_direction=rules_of_direction) for label in labels])

@@ -296,7 +296,7 @@ class Config:
         "REDIS_PORT", number(least=1, most=65535, whole=True), 6379, "Port that goes with REDIS_HOST."
     )
     redis_params: Mapping[str, Any] = setting(
-        "REDIS_PARAMS", mapping, {}, "More arguments for the Redis connection, such as a password or time-outs."
+        "REDIS_PARAMS", mapping, None, "More arguments for the Redis connection, such as a password or time-outs."
     )
     persist: bool = setting(
         "SCHEDULER_PERSIST", flag, True, "Keep the frontier when the crawl ends, so that the next start resumes."

@@ -107,5 +107,5 @@ def _by_sentinel(url: str, kwargs: dict[str, Any]) -> Redis:
         sentinels.append((host, int(port or 26379)))
     if parts.password:
         kwargs["password"] = unquote(parts.password)
-    master: Redis = Sentinel(sentinels, **kwargs).master_for(service, db=int(database or 0))
+    master: Redis = Sentinel(sentinels, **kwargs).master_for(service, db=int(database or 0))  # type: ignore[no-untyped-call]
     return master

@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import redis
+from redis.backoff import NoBackoff
 from redis.exceptions import BusyLoadingError, RedisError
+from redis.retry import Retry
 
 from extensions.errors import FrontierUnavailable
 
@@ -96,8 +98,8 @@ class EmbeddedRedis:
             finally:
                 self._users = None
             try:
-                with redis.Redis(unix_socket_path=str(self.socket), socket_timeout=30) as client:
-                    client.shutdown(nosave=True)  # type: ignore[no-untyped-call]  # the append-only file has it all
+                with self._client() as client:
+                    client.shutdown(nosave=True)  # the append-only file has it all
             except RedisError:
                 pass  # it is gone already
             if self._process is not None:
@@ -110,10 +112,14 @@ class EmbeddedRedis:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
+    def _client(self) -> redis.Redis:
+        """A client that tells at once how things are; waiting is done here, where it is known what for."""
+        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=30, retry=Retry(NoBackoff(), 0))
+
     def _answers(self) -> bool:
         """Whether it is up; waits while it reads its file back."""
         deadline = time.monotonic() + LOADING_SECONDS
-        with redis.Redis(unix_socket_path=str(self.socket), socket_timeout=5) as client:
+        with self._client() as client:
             while True:
                 try:
                     return bool(client.ping())

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 COUNTERS = tuple(name.encode() for name in Stats.__slots__)
+VERBS = ("admit", "lease", "settle", "renew", "reclaim", "peek")
 MAX_CARRIED = 1000
 """No lease is longer than this, however many requests a connection is known to carry."""
 
@@ -74,6 +75,7 @@ class RedisFrontier:
         self.client = client
         self.crawl = crawl
         self.partitions = partitions
+        self.orders_by_quality = rules.policy.orders_by_quality
         self.round_trips = 0
         self._rules = msgpack.packb(asdict(rules) | {"policy": rules.policy.value}, use_bin_type=False)
         self._turn = 0
@@ -172,6 +174,14 @@ class RedisFrontier:
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
 
+    async def load_scripts(self) -> None:
+        """Tell Redis the scripts, so that the first calls need not be sent twice."""
+        try:
+            for name in VERBS:
+                await self.client.script_load(script(name).source)
+        except (RedisError, OSError) as error:
+            raise unavailable(error) from error
+
     async def about(self, fixed: dict[str, str]) -> dict[str, str]:
         """What was fixed when the crawl began; `fixed` if it begins now."""
         try:
@@ -188,28 +198,31 @@ class RedisFrontier:
     # One pipeline
 
     async def _run(self, calls: Sequence[Call]) -> list[Any]:
+        """Send the calls as one pipeline. A call that Redis did not know yet, and only such a one, is sent again."""
         if not calls:
             return []
         try:
-            try:
-                return await self._send(calls)
-            except NoScriptError:
-                for source in {call.script.source for call in calls}:
+            replies = await self._send(calls)
+            unknown = [place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+            if unknown:
+                for source in {calls[place].script.source for place in unknown}:
                     await self.client.script_load(source)
-                return await self._send(calls)
+                again = await self._send([calls[place] for place in unknown])
+                for place, reply in zip(unknown, again, strict=True):
+                    replies[place] = reply
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise unavailable(reply) from reply
+        return replies
 
     async def _send(self, calls: Sequence[Call]) -> list[Any]:
         self.round_trips += 1
-        if len(calls) == 1:
-            (call,) = calls
-            key = partition_key(self.crawl, call.partition)
-            return [await self.client.evalsha(call.script.sha, 1, key, self._rules, call.arguments)]  # type: ignore[arg-type, misc]
         pipe = self.client.pipeline(transaction=False)
         for call in calls:
-            pipe.evalsha(call.script.sha, 1, partition_key(self.crawl, call.partition), self._rules, call.arguments)  # type: ignore[arg-type]
-        replies: list[Any] = await pipe.execute()
+            pipe.evalsha(call.script.sha, 1, partition_key(self.crawl, call.partition), self._rules, call.arguments)
+        replies: list[Any] = await pipe.execute(raise_on_error=False)
         return replies
 
     # What each verb sends

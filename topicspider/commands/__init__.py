@@ -1,1 +1,1 @@
-"""."""
+"""Commands of the project, beside Scrapy's own."""

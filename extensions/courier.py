@@ -1,0 +1,427 @@
+"""Carries a scheduler's buffers to Redis and back, in batches, without ever making the engine wait.
+
+One task, one pipeline at a time. When to send is a balance: often enough that no place for a server stays empty and little has to be
+fetched again after a crash, seldom enough that a page costs a fraction of a round trip.
+
+While Redis does not answer, what is held stays held, what is leased goes on being fetched, and the courier tries again until it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.project import data_path
+from twisted.python.failure import Failure
+
+from extensions.errors import ConfigurationError, FrontierUnavailable, OutputError
+from extensions.frontier.agents import AgentName
+from extensions.frontier.connection import RedisClock, check, client_of
+from extensions.frontier.embedded import EmbeddedRedis
+from extensions.frontier.redis import RedisFrontier
+from extensions.seedlist import SeedList
+from extensions.signals import settling
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+    from scrapy import Spider
+
+    from extensions.frontier.records import Settlement
+    from extensions.frontier.redis import Exchange
+    from extensions.scheduler import TwoLevelScheduler
+
+logger = logging.getLogger(__name__)
+
+HURRY_SECONDS = 0.01
+"""Between two exchanges when the engine has nothing to do and new work may be waiting."""
+ENOUGH_PAGES = 16
+ENOUGH_CANDIDATES = 1000
+BIGGEST_BATCH = 2000
+"""Candidates in one script call: it keeps Redis, and every other agent, busy for its length."""
+POLL_SECONDS = 1.0
+"""Between two looks at a frontier in which only other agents have work, and at pushed seeds."""
+RETRY_SECONDS = 1.0
+CLOSE_SECONDS = 20.0
+"""How long a crawl that ends waits for a Redis that does not answer."""
+
+
+class Courier:
+    """Between one scheduler and one frontier."""
+
+    def __init__(self, scheduler: TwoLevelScheduler) -> None:
+        self.scheduler = scheduler
+        self.config = scheduler.config
+        self.stats = scheduler.stats
+        self.now_ms = RedisClock()
+        self.finished = False
+        """The frontier is empty, nothing is leased by anyone, and nothing is held here."""
+        self.frontier: RedisFrontier
+        self.agent = ""
+        self._client: Redis | None = None
+        self._embedded: EmbeddedRedis | None = None
+        self._name: AgentName | None = None
+        self._seeds: SeedList
+        self._lease_ms = int(self.config.lease_seconds * 1000)
+        self._kicked = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._sending: list[Settlement] = []
+        self._next_due_ms: int | None = None
+        self._remote_left = 1
+        self._changed = True
+        self._last_exchange = self._last_renewal = self._last_poll = time.monotonic()
+        self._idle_since: float | None = None
+        self._down_since: float | None = None
+        self._warned_outgrown = False
+
+    async def open(self, spider: Spider) -> None:
+        """Connect and begin. Raises `CrawlError`, with nothing left running."""
+        try:
+            await self._open(spider)
+        except BaseException:
+            await self._disconnect()
+            raise
+
+    async def _open(self, spider: Spider) -> None:
+        config = self.config
+        crawl = config.crawl_of(spider.name)
+        url = config.redis_url or str(config.redis_params.get("url", ""))
+        if not url:
+            self._embedded = EmbeddedRedis(project_path(config.embedded_dir))
+            await asyncio.to_thread(self._embedded.start)
+            url = self._embedded.url
+        self._client = client_of(url, config.redis_params if config.redis_url else {})
+        await check(self._client, url)
+        await self.now_ms.set_by(self._client)
+        self._name = AgentName(project_path(".scrapy/agents"), crawl, config.agent)
+        try:
+            self.agent = self._name.take()
+        except BlockingIOError:
+            raise ConfigurationError(
+                f"Another process runs as FRONTIER_AGENT {config.agent} in the crawl {crawl}: give each a name of its own."
+            ) from None
+        self.frontier = RedisFrontier(self._client, crawl, config.rules(self.scheduler.max_depth), config.partitions)
+        if config.flush_on_start:
+            await self.frontier.clear()
+        await self._check_fixed(crawl)
+        await self.frontier.load_scripts()
+        await self.frontier.reclaim(self.now_ms(), self.agent)
+        found = await self.frontier.stats()
+        self.stats.set_value("frontier/resumed", found.seen > 0)
+        if found.queued:
+            logger.info("Resuming crawl %s: %d URLs queued, %d seen", crawl, found.queued, found.seen)
+        self._seeds = SeedList(self._client, config, spider)
+        self._task = asyncio.ensure_future(self._carry())
+
+    async def _check_fixed(self, crawl: str) -> None:
+        """What cannot change once a crawl has begun."""
+        mine = {
+            "order": "quality" if self.frontier.orders_by_quality else "first in, first out",
+            "partitions": str(self.config.partitions),
+            "seen_bits": str(self.scheduler.layout.bits),
+        }
+        named = {"order": "FRONTIER_POLICY", "partitions": "FRONTIER_PARTITIONS", "seen_bits": "SEEN_EXPECTED_URLS"}
+        found = await self.frontier.about(mine)
+        for name, value in mine.items():
+            if found[name] != value:
+                raise ConfigurationError(
+                    f"The crawl {crawl} was begun with another {named[name]} ({name} {found[name]}, now {value}): set it back, "
+                    "begin another crawl with -s FRONTIER_CRAWL=<name>, or forget this one with -s SCHEDULER_FLUSH_ON_START=True."
+                )
+
+    def kick(self) -> None:
+        """Something has changed here; look soon."""
+        self._kicked.set()
+
+    # Sending
+
+    async def _carry(self) -> None:
+        while True:
+            try:
+                await self._wait()
+                await self._once()
+            except FrontierUnavailable as error:
+                self._redis_is_down(error)
+                await asyncio.sleep(RETRY_SECONDS)
+            except OutputError as error:
+                self.scheduler.stop("output_error", error)
+                return
+            except asyncio.CancelledError:
+                raise
+            except Exception:
+                logger.exception("The courier failed; the crawl stops and can be resumed")
+                self.scheduler.stop("scheduler_error", FrontierUnavailable("The frontier cannot be used any further."))
+                return
+
+    async def _wait(self) -> None:
+        """Until it is worth a round trip."""
+        while True:
+            self._kicked.clear()
+            self.scheduler.sweep()
+            wait = self._seconds_to_wait()
+            if wait <= 0:
+                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._kicked.wait()
+                    # What kicked is part of a burst: the links of a page, a page and its pipelines.
+                    await asyncio.sleep(0)
+
+    def _seconds_to_wait(self) -> float:
+        scheduler = self.scheduler
+        since = time.monotonic() - self._last_exchange
+        news = bool(scheduler.candidates or scheduler.through or self._sending or self._changed)
+        room = scheduler.capacity - scheduler.undrained
+        now_due = self._next_due_ms is not None and self._next_due_ms <= self.now_ms()
+        if scheduler.through >= ENOUGH_PAGES or len(scheduler.candidates) >= ENOUGH_CANDIDATES:
+            return HURRY_SECONDS - since
+        if news or (now_due and room):
+            return (HURRY_SECONDS if not scheduler.in_flight else self.config.flush_seconds) - since
+        waits = [POLL_SECONDS - since, self._renewal_seconds() - (time.monotonic() - self._last_renewal)]
+        if room and self._next_due_ms is not None:
+            waits.append((self._next_due_ms - self.now_ms()) / 1000)
+        return min(waits)
+
+    def _renewal_seconds(self) -> float:
+        return self.config.lease_seconds / 3
+
+    async def _once(self) -> None:
+        scheduler = self.scheduler
+        scheduler.sweep()
+        confirmed = scheduler.batch - 1
+        candidates, rest = scheduler.candidates[:BIGGEST_BATCH], scheduler.candidates[BIGGEST_BATCH:]
+        self._sending += self._settlements(confirmed)
+        if self._sending:
+            self._make_durable()
+        through, scheduler.through = scheduler.through, 0
+        renew = time.monotonic() - self._last_renewal >= self._renewal_seconds()
+        renewals = [(one.lease.server, one.lease.token) for one in scheduler.open_servers.values()] if renew else []
+        self._last_exchange = time.monotonic()
+        room = max(0, scheduler.capacity - scheduler.undrained)
+        sent = len(candidates)
+        if not rest:
+            scheduler.batch += 1  # what is found from now on goes with the next
+        try:
+            reply = await self.frontier.exchange(
+                self.now_ms(),
+                candidates=candidates,
+                settlements=self._sending,
+                renewals=renewals,
+                agent=self.agent,
+                servers=room,
+                lease_ms=self._lease_ms,
+            )
+        except FrontierUnavailable:
+            scheduler.through += through
+            if not rest:
+                scheduler.batch = confirmed + 1  # not confirmed: its pages must wait for it
+                for server in scheduler.open_servers.values():
+                    for one in server.through:
+                        one.batch = min(one.batch, scheduler.batch)
+            raise
+        del scheduler.candidates[:sent]
+        if rest:
+            self._changed = True
+        self._redis_is_up()
+        if renew:
+            self._last_renewal = time.monotonic()
+        self._take(reply)
+        await self._poll()
+
+    def _settlements(self, confirmed: int) -> list[Settlement]:
+        found = []
+        for name, server in list(self.scheduler.open_servers.items()):
+            settlement = server.settlement(confirmed)
+            if settlement is not None:
+                found.append(settlement)
+                if settlement.release:
+                    del self.scheduler.open_servers[name]
+        return found
+
+    def _make_durable(self) -> None:
+        """Whoever stores pages does so now: they are about to be acknowledged."""
+        for _, result in self.scheduler.crawler.signals.send_catch_log(signal=settling, dont_log=OutputError):
+            if isinstance(result, Failure):
+                self._sending.clear()
+                if isinstance(result.value, OutputError):
+                    raise result.value
+                raise OutputError(f"What was fetched could not be stored: {result.value}.") from result.value
+
+    def _take(self, reply: Exchange) -> None:
+        scheduler = self.scheduler
+        for settlement, accepted in zip(self._sending, reply.accepted, strict=True):
+            if not accepted:
+                self.stats.inc_value("frontier/settlements_refused")
+                self._lost(settlement.server, settlement.token)
+        self._sending = []
+        for name in reply.stale:
+            self._lost(name, None)
+        for lease in reply.leases:
+            scheduler.opened(lease)
+        admission = reply.admission
+        self.stats.inc_value("frontier/urls_discovered", admission.admitted + admission.dropped)
+        self.stats.inc_value("frontier/urls_duplicate", admission.duplicates)
+        for name in ("raised", "dropped", "evicted"):
+            if count := getattr(admission, name):
+                self.stats.inc_value(f"frontier/{name}", count)
+        self._next_due_ms = reply.next_due_ms
+        # Where Redis had forgotten its scripts, what it admitted may be newer than its count of what is queued.
+        self._remote_left = max(reply.queued + reply.leased, admission.admitted)
+        # A batch that was waiting for this confirmation can be settled now.
+        waiting = any(server.through or server.over for server in scheduler.open_servers.values())
+        self._changed = bool(scheduler.candidates) or waiting or (bool(admission.admitted) and not scheduler.undrained)
+        self._report(reply)
+        if reply.leases:
+            scheduler.wake()
+
+    def _lost(self, name: str, token: int | None) -> None:
+        """Another agent has the server now: nothing more of it is fetched here, and nothing of it acknowledged."""
+        server = self.scheduler.open_servers.get(name)
+        if server is not None and token in (None, server.lease.token):
+            server.stale = True
+            server.waiting.clear()
+            del self.scheduler.open_servers[name]
+            self.stats.inc_value("frontier/leases_lost")
+            logger.warning("The lease of %s ran out before it was renewed; another agent may have it", name)
+
+    def _report(self, reply: Exchange) -> None:
+        filtered = self.scheduler.dupefilter.filter
+        for name, value in (
+            ("frontier/queued", reply.queued),
+            ("frontier/leased", reply.leased),
+            ("frontier/open_servers", self.scheduler.undrained),
+            ("frontier/redis_round_trips", self.frontier.round_trips),
+            ("seen/lookups", filtered.lookups),
+            ("seen/hits", filtered.hits),
+        ):
+            self.stats.set_value(name, value)
+        found = self.stats.get_value("frontier/urls_discovered", 0)
+        if found > self.config.expected_urls and not self._warned_outgrown:
+            self._warned_outgrown = True
+            logger.warning(
+                "The crawl has discovered more than SEEN_EXPECTED_URLS=%d URLs: it goes on, but the seen-set takes up to ten times the "
+                "memory a URL. Begin the next crawl with a greater SEEN_EXPECTED_URLS.",
+                self.config.expected_urls,
+            )
+
+    # Beside the exchange
+
+    async def _poll(self) -> None:
+        """Every now and then: leases of the dead, pushed seeds, and whether the crawl is over."""
+        idle = not (
+            self.scheduler.candidates or self.scheduler.open_servers or self._sending or self.scheduler.in_flight
+        )
+        if time.monotonic() - self._last_poll >= POLL_SECONDS or (idle and not self._remote_left):
+            self._last_poll = time.monotonic()
+            pushed = await self._seeds.take(self.scheduler)
+            if not pushed and self._remote_left:
+                await self.frontier.reclaim(self.now_ms())
+            if pushed:
+                return
+            idle = idle and not self.scheduler.candidates
+        if not (idle and not self._remote_left):
+            self._idle_since = None
+            return
+        self._idle_since = self._idle_since or time.monotonic()
+        if time.monotonic() - self._idle_since >= self.config.idle_before_close and not self.finished:
+            self.finished = True
+            self.scheduler.wake()
+
+    def _redis_is_down(self, error: FrontierUnavailable) -> None:
+        if self._down_since is None:
+            self._down_since = time.monotonic()
+            logger.error("%s The crawl pauses and goes on when Redis answers again.", error)
+        self._kicked.set()
+
+    def _redis_is_up(self) -> None:
+        if self._down_since is not None:
+            logger.info("Redis answers again after %.0f s; the crawl goes on", time.monotonic() - self._down_since)
+            self._down_since = None
+
+    # The end
+
+    async def close(self, reason: str) -> None:
+        """Settle what is through, give back what is not, leave."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            try:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._hand_in(reason)
+            except (FrontierUnavailable, TimeoutError):
+                logger.error(
+                    "Redis does not answer, so the crawl's last pages stay leased for %g s more; the next start fetches them again",
+                    self.config.lease_seconds,
+                )
+            except OutputError as error:
+                logger.error("%s The pages concerned are not acknowledged and will be fetched again.", error)
+        await self._disconnect()
+
+    async def _hand_in(self, reason: str) -> None:
+        scheduler = self.scheduler
+        scheduler.sweep()
+        while True:
+            try:
+                await self._last_exchange_of(reason)
+            except FrontierUnavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            break
+        found = await self.frontier.stats()
+        self.stats.set_value("frontier/servers", found.servers)
+        self.stats.set_value("frontier/queued", found.queued)
+        self.stats.set_value("frontier/redis_round_trips", self.frontier.round_trips)
+        for name in ("settled", "reclaimed", "refused"):
+            self.stats.set_value(f"frontier/{name}", getattr(found, name))
+        if not self.config.persist:
+            await self.frontier.clear()
+
+    async def _last_exchange_of(self, reason: str) -> None:
+        """Links first, and once they are safe their pages; what was not fetched goes back."""
+        scheduler = self.scheduler
+        while scheduler.candidates:
+            batch = scheduler.candidates[:BIGGEST_BATCH]
+            await self.frontier.admit(self.now_ms(), batch)
+            del scheduler.candidates[: len(batch)]
+        given_back = [
+            settlement
+            for server in scheduler.open_servers.values()
+            if (settlement := server.settlement(scheduler.batch, give_back=True)) is not None
+        ]
+        scheduler.open_servers.clear()
+        self._sending += given_back
+        if self._sending:
+            self._make_durable()
+            await self.frontier.settle(self.now_ms(), self._sending)
+            self._sending = []
+        logger.debug("Handed in after %s", reason)
+
+    async def _disconnect(self) -> None:
+        if self._client is not None:
+            with contextlib.suppress(Exception):
+                await self._client.aclose()
+            self._client = None
+        if self._name is not None:
+            self._name.free()
+        if self._embedded is not None:
+            await asyncio.to_thread(self._embedded.stop)
+            self._embedded = None
+
+
+def project_path(path: str) -> Path:
+    """A path below the project's folder, or below the working folder where there is no project (in an egg)."""
+    given = Path(path)
+    if given.is_absolute():
+        return given
+    parts = given.parts
+    if parts and parts[0] == ".scrapy":
+        try:
+            return Path(data_path(str(Path(*parts[1:])) if len(parts) > 1 else "."))
+        except NotConfigured:
+            return given.absolute()
+    return given.absolute()

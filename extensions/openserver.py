@@ -1,0 +1,110 @@
+"""A lease in the hands of this agent: which of its URLs wait, which is being fetched, which are through, what was measured."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from extensions.frontier.records import Lease, LeasedUrl, Settlement
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+
+@dataclass(slots=True, eq=False)
+class HandedOut:
+    """A request of a lease that the engine has."""
+
+    server: OpenServer
+    url: LeasedUrl
+    batch: int = 0
+    """The batch of candidates that its links are in, once it is through."""
+    started_ms: int = 0
+    answered: bool = False
+    downloaded: bool = False
+    stored: bool = True
+    """False once an item of it could not be stored: then it is not acknowledged."""
+
+
+@dataclass(slots=True, eq=False)
+class OpenServer:
+    """One lease. The server gets one request at a time: `busy` from handing one out until its download has ended."""
+
+    lease: Lease
+    due_ms: int
+    delay_ms: float
+    waiting: deque[LeasedUrl] = field(default_factory=deque)
+    put_back: deque[tuple[Request, HandedOut]] = field(default_factory=deque)
+    busy: bool = False
+    unfinished: int = 0
+    """Requests the engine has, in whatever stage."""
+    through: list[HandedOut] = field(default_factory=list)
+    """Finished and not yet acknowledged."""
+    requests: int = 0
+    failures: int = 0
+    """In a row, at the end of what is `through`."""
+    first_ms: float | None = None
+    response_ms: list[float] = field(default_factory=list)
+    connection_ms: list[float] = field(default_factory=list)
+    carried: int | None = None
+    stale: bool = False
+
+    @classmethod
+    def of(cls, lease: Lease) -> OpenServer:
+        """A lease as it arrives."""
+        return cls(lease, lease.due_ms, lease.delay_ms, deque(lease.urls))
+
+    @property
+    def drained(self) -> bool:
+        """Whether nothing is left to download: its connection is over, though pages may still be in the pipelines."""
+        return not (self.waiting or self.put_back or self.busy)
+
+    @property
+    def over(self) -> bool:
+        """Whether every URL is through."""
+        return self.drained and not self.unfinished
+
+    def measured(self, elapsed_ms: float) -> None:
+        """Note how long a request took.
+
+        A first request opens the connection, later ones do not: what the first took beyond the second's time is taken for the connection.
+        """
+        self.requests += 1
+        if self.requests == 1:
+            self.first_ms = elapsed_ms
+            return
+        if self.first_ms is not None:
+            self.connection_ms.append(max(0.0, self.first_ms - elapsed_ms))
+            self.first_ms = None
+        self.response_ms.append(elapsed_ms)
+
+    def settlement(self, confirmed: int, *, give_back: bool = False) -> Settlement | None:
+        """What may be acknowledged now: pages whose links are in a batch that Redis has confirmed. None if there is nothing to say.
+
+        The lease ends with it when every URL is through and acknowledged, or with `give_back` in any case.
+        """
+        ready = [one for one in self.through if one.batch <= confirmed]
+        later = [one for one in self.through if one.batch > confirmed]
+        release = give_back or (self.over and not later)
+        if not (ready or release):
+            return None
+        if release and self.first_ms is not None:
+            self.response_ms.append(self.first_ms)
+            self.first_ms = None
+        settlement = Settlement(
+            server=self.lease.server,
+            token=self.lease.token,
+            done=tuple(one.url.member for one in ready if one.stored),
+            pages=sum(one.answered for one in ready),
+            failures=min(self.failures, sum(not one.answered for one in ready)),
+            connection_ms=tuple(self.connection_ms),
+            response_ms=tuple(self.response_ms),
+            carried=self.carried,
+            delay_ms=self.delay_ms,
+            due_ms=self.due_ms,
+            release=release,
+        )
+        self.through = later
+        self.connection_ms, self.response_ms, self.carried = [], [], None
+        return settlement

@@ -1,0 +1,107 @@
+"""How long to leave a server alone, and robots.txt asked before anything else and spaced like everything else.
+
+The crawl delay of a server is the largest of three: the campaign's minimum, the Crawl-delay of its robots.txt, and Mercator's multiple of
+the last response time (Najork and Heydon 2001); the last two are bounded. A server that answers 429 or 503 is left alone for as long as its
+Retry-After says, within the same bound.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from twisted.internet.defer import Deferred
+
+from extensions.config import Config
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
+
+REMEMBERED_SERVERS = 20_000
+OVERLOADED = frozenset({429, 503})
+NOT_FETCHED: Deferred[None] = Deferred()
+
+
+class CrawlDelays:
+    """The crawl delay of every server, in milliseconds. What robots.txt asked for is kept per host and port."""
+
+    def __init__(self, *, least_ms: float, most_ms: float, factor: float) -> None:
+        self.least_ms = least_ms
+        self.most_ms = most_ms
+        self.factor = factor
+        self._asked: OrderedDict[str, float] = OrderedDict()
+
+    @classmethod
+    def from_config(cls, config: Config) -> CrawlDelays:
+        """As the campaign says."""
+        return cls(
+            least_ms=config.crawl_delay * 1000,
+            most_ms=config.crawl_delay_max * 1000,
+            factor=config.crawl_delay_factor,
+        )
+
+    def robots_ask(self, url: str, seconds: float | None) -> None:
+        """Note the Crawl-delay of the robots.txt that governs a URL."""
+        place = urlsplit(url).netloc
+        if seconds:
+            self._asked[place] = min(seconds * 1000, self.most_ms)
+            self._asked.move_to_end(place)
+            if len(self._asked) > REMEMBERED_SERVERS:
+                self._asked.popitem(last=False)
+
+    def after(self, server: str, response_ms: float) -> float:
+        """Milliseconds from the end of a response that took `response_ms` to the next request."""
+        asked = self._asked.get(urlsplit(server).netloc, 0.0)
+        return max(self.least_ms, asked, min(self.factor * response_ms, self.most_ms))
+
+    def retry_after(self, response: Response) -> float:
+        """Milliseconds for which an overloaded server wants to be left alone; 0 for any other."""
+        if response.status not in OVERLOADED:
+            return 0.0
+        said = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
+        seconds = float(said) if said.isdecimal() else 10 * max(self.least_ms, 1000.0) / 1000
+        return min(seconds * 1000, self.most_ms)
+
+
+class PoliteRobotsMiddleware(RobotsTxtMiddleware):
+    """Scrapy's robots.txt middleware, with the crawl delay between robots.txt and the first page as well.
+
+    Where robots.txt had to be fetched first, the request goes back to the scheduler, which hands it out again when the server is due;
+    so nothing waits inside the downloader. Parsers are kept for the `REMEMBERED_SERVERS` most recently met.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        config = Config.from_settings(crawler.settings)
+        self._waits = config.crawl_delay > 0 or config.crawl_delay_factor > 0
+
+    async def process_request(  # type: ignore[override]  # Scrapy lets process_request return a Request; its own does not
+        self,
+        request: Request,
+        spider: Spider | None = None,  # noqa: ARG002 - Scrapy's signature
+    ) -> Request | None:
+        """Raise IgnoreRequest where robots.txt forbids; return the request where the server must be left alone first."""
+        place = urlsplit(request.url).netloc
+        fetched_now = isinstance(self._parsers.get(place, NOT_FETCHED), Deferred)
+        await super().process_request(request)
+        if request.meta.get("dont_obey_robotstxt") or not fetched_now:
+            return None
+        self._forget_oldest()
+        scheduler: Any = self.crawler.engine.scheduler if self.crawler.engine else None
+        if self._waits and hasattr(scheduler, "put_back") and scheduler.put_back(request):
+            return request
+        return None
+
+    def _forget_oldest(self) -> None:
+        while len(self._parsers) > REMEMBERED_SERVERS:
+            oldest = next(iter(self._parsers))
+            if isinstance(self._parsers[oldest], Deferred):
+                break  # somebody waits for it
+            del self._parsers[oldest]

@@ -1,0 +1,167 @@
+"""The relevance of pages and the fate of what they yield.
+
+Each page is scored once. Its items are annotated with relevance, title and body similarity; those of an off-topic page are dropped. Its links,
+and any other requests it yields, get a quality and go on, unless more than TOPIC_TUNNEL off-topic pages in a row lie behind them: relevant pages are often
+reached through dull ones. A page's own wishes are respected: noindex keeps it out of the results, nofollow keeps its links unfollowed.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
+from scrapy import Request
+
+from extensions.config import Config
+from extensions.errors import ConfigurationError
+from extensions.parsed import FollowLinks, page_of
+from extensions.scoring import LinkMatcher, Relevance, Topic, link_quality, make_model
+from extensions.signals import page_scored
+from extensions.topicmeta import TopicMeta
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from extensions.pages import Page
+    from extensions.scoring import Model
+
+logger = logging.getLogger(__name__)
+
+ANNOTATIONS = ("relevance", "title_similarity", "body_similarity")
+
+
+class TopicRelevanceMiddleware:
+    """Spider middleware; without a TOPIC it lets everything pass, so a spider without one runs unchanged."""
+
+    def __init__(self, crawler: Crawler, config: Config, model: Model | None, matcher: LinkMatcher | None) -> None:
+        if crawler.stats is None:
+            raise ConfigurationError("The relevance middleware needs a crawler that is being run by Scrapy.")
+        self.crawler = crawler
+        self.stats = crawler.stats
+        self.model = model
+        self.matcher = matcher
+        self.tunnel = config.tunnel
+        self.max_relevant = config.max_relevant
+        self.relevant = 0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> TopicRelevanceMiddleware:
+        """Read the settings and the topic. Raises `ConfigurationError` for a topic without usable terms."""
+        config = Config.from_settings(crawler.settings)
+        if not config.topic:
+            return cls(crawler, config, None, None)
+        topic = Topic.load(config.topic)
+        return cls(crawler, config, make_model(config.model, topic, config.threshold), LinkMatcher(topic))
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Called by Scrapy with what the spider made of a page."""
+        if self.model is None or self.matcher is None:
+            async for output in result:
+                yield output
+            return
+        verdict: Relevance | None = None
+        async for output in result:
+            if verdict is None:
+                verdict = self._score(response)
+            if isinstance(output, FollowLinks):
+                for request in self._follow(response, output.page, verdict):
+                    yield request
+            elif isinstance(output, Request):
+                ranked = self._rank(response, output, verdict)
+                if ranked is not None:
+                    yield ranked
+            elif self._keep(response, output, verdict):
+                yield output
+
+    def _score(self, response: Response) -> Relevance:
+        page = page_of(response)
+        assert self.model is not None
+        verdict = (
+            self.model.score(page.title, page.text) if page is not None else Relevance(0.0, 0.0, 0.0, on_topic=False)
+        )
+        self.stats.inc_value("topic/pages")
+        if verdict.on_topic:
+            self.stats.inc_value("topic/relevant")
+        self.stats.inc_value("topic/relevance_sum", verdict.relevance)
+        return verdict
+
+    def _keep(self, response: Response, item: Any, verdict: Relevance) -> bool:
+        """Annotate an item; whether it goes on to the pipelines."""
+        if ItemAdapter.is_item(item):
+            adapter = ItemAdapter(item)
+            fields = ANNOTATIONS if isinstance(item, dict) else set(ANNOTATIONS) & set(adapter.field_names())
+            for name in fields:
+                adapter[name] = round(getattr(verdict, name), 6)
+        self.crawler.signals.send_catch_log(page_scored, response=response, item=item, on_topic=verdict.on_topic)
+        page = page_of(response)
+        if page is not None and page.noindex:
+            self.stats.inc_value("topic/noindex")
+            return False
+        if verdict.on_topic:
+            self.relevant += 1
+            if self.relevant == self.max_relevant:
+                self._enough()
+        return verdict.on_topic
+
+    def _follow(self, response: Response, page: Page, verdict: Relevance) -> Iterator[Request]:
+        """Hand the links to the scheduler; where it is not ours, as requests."""
+        if page.bad_links:
+            self.stats.inc_value("links/malformed", page.bad_links)
+        if page.nofollow:
+            self.stats.inc_value("links/nofollow", len(page.links))
+            return
+        hops = self._hops(response, verdict)
+        if hops > self.tunnel:
+            self.stats.inc_value("links/beyond_tunnel", len(page.links))
+            return
+        assert self.model is not None
+        assert self.matcher is not None
+        matcher, parent = self.matcher, self.model.probability(verdict.relevance)
+        longest = self.crawler.settings.getint("URLLENGTH_LIMIT") or 1 << 30
+        ranked = (
+            (
+                link.url,
+                link_quality(matcher, parent=parent, anchor=link.anchor, context=link.context, url=link.url, hops=hops),
+            )
+            for link in page.links
+            if len(link.url) <= longest
+        )
+        depth = response.meta.get("depth", 0) + 1
+        scheduler: Any = self.crawler.engine.scheduler if self.crawler.engine is not None else None
+        if hasattr(scheduler, "enqueue_links"):
+            scheduler.enqueue_links(ranked, depth=depth, hops=hops, referrer=response.url)
+            return
+        for url, quality in ranked:
+            request = Request(url, priority=int(quality * 1000))
+            TopicMeta(quality, hops, response.url).put(request.meta)
+            yield request
+
+    def _rank(self, response: Response, request: Request, verdict: Relevance) -> Request | None:
+        """Give a request that the spider made itself its quality; None beyond the tunnel."""
+        hops = self._hops(response, verdict)
+        if hops > self.tunnel:
+            self.stats.inc_value("links/beyond_tunnel")
+            return None
+        if "topic" not in request.meta:
+            assert self.model is not None
+            assert self.matcher is not None
+            parent = self.model.probability(verdict.relevance)
+            quality = link_quality(self.matcher, parent=parent, anchor="", context="", url=request.url, hops=hops)
+            TopicMeta(quality, hops, response.url).put(request.meta)
+        return request
+
+    @staticmethod
+    def _hops(response: Response, verdict: Relevance) -> int:
+        """Off-topic pages in a row up to and with this one."""
+        return 0 if verdict.on_topic else TopicMeta.of(response.request).hops + 1
+
+    def _enough(self) -> None:
+        import asyncio
+
+        engine = self.crawler.engine
+        if engine is not None:
+            self._closing = asyncio.ensure_future(engine.close_spider_async(reason="relevant_limit"))

@@ -1,0 +1,384 @@
+"""The scheduler: the best server first, each server's best URLs first, and only what is due.
+
+Scrapy calls a scheduler synchronously, so `enqueue_request` and `next_request` touch local buffers only. `courier.Courier` carries the
+buffers to Redis and back, in batches, on Scrapy's own asyncio loop.
+
+*Handing out.* At most CONCURRENT_REQUESTS servers are open (leased and not drained). Each gets one request at a time, the next one its
+crawl delay after the last one ended; servers that are due wait in a heap, and when the first of them becomes due while the engine sleeps, the
+scheduler wakes it. So no request ever waits inside the downloader, where it would take another server's place.
+
+*Getting back.* A request is through when the engine is (`engine.in_progress`): its links are in the buffer of candidates by then and its
+items have passed the pipelines. It is acknowledged once Redis has confirmed the batch with its links.
+
+*Redirects and retries* come back through `enqueue_request` as new requests before the old one is through, so nothing is lost between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+import uuid
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from extensions.config import Config
+from extensions.courier import Courier
+from extensions.engine import in_progress, wake
+from extensions.errors import ConfigurationError, CrawlError, OutputError, UnserialisableRequest
+from extensions.fingerprint import CanonicalFingerprinter
+from extensions.frontier.records import Candidate
+from extensions.openserver import HandedOut, OpenServer
+from extensions.politeness import CrawlDelays
+from extensions.seen import SeenLayout
+from extensions.serialise import payload_of, request_of
+from extensions.topicmeta import TopicMeta
+from extensions.urls import fingerprint, split_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.robotstxt import RobotParser
+    from twisted.internet.defer import Deferred
+    from twisted.python.failure import Failure
+
+    from extensions.dupefilter import CachedDupeFilter
+    from extensions.frontier.records import Lease
+
+logger = logging.getLogger(__name__)
+
+MAX_BUFFERED = 200_000
+"""Candidates that may wait for a Redis that does not answer; beyond it nothing more is handed out."""
+
+
+class TwoLevelScheduler(BaseScheduler):
+    """Scrapy's SCHEDULER for a frontier in Redis. See the module's docstring."""
+
+    def __init__(self, crawler: Crawler, config: Config, dupefilter: CachedDupeFilter) -> None:
+        if crawler.stats is None or crawler.request_fingerprinter is None:
+            raise ConfigurationError("The scheduler needs a crawler that is being run by Scrapy.")
+        self.crawler = crawler
+        self.config = config
+        self.dupefilter = dupefilter
+        self.stats = crawler.stats
+        self.fingerprinter = crawler.request_fingerprinter
+        self.layout = SeenLayout.for_expected(config.expected_urls, config.partitions)
+        self.delays = CrawlDelays.from_config(config)
+        self.capacity = crawler.settings.getint("CONCURRENT_REQUESTS") or 64
+        self.max_depth = crawler.settings.getint("DEPTH_LIMIT")
+        self.open_servers: dict[str, OpenServer] = {}
+        self.candidates: list[Candidate] = []
+        self.batch = 1
+        """Number of the batch of candidates that is being filled."""
+        self.through = 0
+        """Requests finished since the last exchange with Redis."""
+        self._handed: dict[Request, HandedOut] = {}
+        self._due: list[tuple[int, int, OpenServer]] = []
+        self._tie = count()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._logged_unserialisable = False
+        self.courier = Courier(self)
+        self.spider: Spider
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> TwoLevelScheduler:
+        """Read the settings; nothing is connected yet. Raises `ConfigurationError`."""
+        dupefilter: Any = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
+        if not hasattr(dupefilter, "filter"):
+            raise ConfigurationError(
+                "SCHEDULER extensions.scheduler.TwoLevelScheduler goes with DUPEFILTER_CLASS "
+                "extensions.dupefilter.CachedDupeFilter: set both."
+            )
+        return cls(crawler, Config.from_settings(crawler.settings), dupefilter)
+
+    # What the engine calls
+
+    def open(self, spider: Spider) -> Deferred[None] | None:
+        """Connect, take back what an earlier life of this agent held, and begin to carry."""
+        self.spider = spider
+        connect = self.crawler.signals.connect
+        connect(self._request_left_downloader, signals.request_left_downloader)
+        connect(self._response_downloaded, signals.response_downloaded)
+        connect(self._request_reached_downloader, signals.request_reached_downloader)
+        connect(self._robots_parsed, signals.robots_parsed)
+        connect(self._item_error, signals.item_error)
+        return deferred_from_coro(self.courier.open(spider))
+
+    def close(self, reason: str) -> Deferred[None] | None:
+        """Settle what is through, give back the rest."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        return deferred_from_coro(self.courier.close(reason))
+
+    def has_pending_requests(self) -> bool:
+        """Whether there is, or may yet be, anything to do: here, or with any other agent of the crawl."""
+        return not self.courier.finished
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Buffer a request for the frontier. False for a known duplicate and for what cannot be queued."""
+        if request in self._handed:
+            return True  # it was put back, and will be handed out again
+        canonical = self.dupefilter.canonicalise(request.url)
+        if canonical is None:
+            self.stats.inc_value("frontier/uncrawlable")
+            logger.warning("Not crawlable, only http and https are: %s", request)
+            return False
+        topic = TopicMeta.of(request)
+        plain_get = request.method == "GET" and not request.body
+        if not request.dont_filter and plain_get and not self.dupefilter.filter.is_news(canonical, topic.quality):
+            self.dupefilter.log(request, self.spider)
+            self.stats.inc_value("frontier/urls_duplicate")
+            return False
+        server, member = split_server(canonical)
+        digest = self.fingerprinter.fingerprint(request)
+        opaque = request.dont_filter or not plain_get or digest != fingerprint(server, member)
+        if opaque:
+            member = "\0" + (uuid.uuid4().hex if request.dont_filter else digest.hex())
+        try:
+            payload = payload_of(request, self.spider, opaque=opaque)
+        except UnserialisableRequest as error:
+            self.stats.inc_value("frontier/unserialisable")
+            logger.error("%s", error)
+            return False
+        bucket, remainder = self.layout.place(digest)
+        depth = int(request.meta.get("depth", 0))
+        self._offer(
+            Candidate(server, member, bucket, remainder, topic.quality, depth, topic.hops, request.dont_filter, payload)
+        )
+        return True
+
+    def next_request(self) -> Request | None:
+        """The next request that is due, or None."""
+        self.sweep()
+        if len(self.candidates) > MAX_BUFFERED:
+            return None
+        now = self.courier.now_ms()
+        while self._due and self._due[0][0] <= now:
+            server = heapq.heappop(self._due)[2]
+            if server.stale or server.busy:
+                continue
+            request = self._hand_out(server)
+            if request is not None:
+                return request
+        self._set_alarm(now)
+        self.courier.kick()
+        return None
+
+    # What the adapters beside it call
+
+    def enqueue_links(self, links: Iterable[tuple[str, float]], *, depth: int, hops: int, referrer: str) -> int:
+        """Buffer a page's links, (raw absolute URL, quality) each, that the seen cache does not know; how many they are.
+
+        The same as `enqueue_request` for plain GETs, without a `Request` for each.
+        """
+        if self.max_depth and depth > self.max_depth:
+            return 0
+        known = self.dupefilter.filter
+        canonicalise = self.dupefilter.canonicalise
+        payload: bytes | None = None
+        found = total = 0
+        for url, quality in links:
+            total += 1
+            if not known.is_news(url, quality):
+                continue
+            canonical = canonicalise(url)
+            if canonical is None or (canonical != url and not known.is_news(canonical, quality)):
+                continue
+            server, member = split_server(canonical)
+            if isinstance(self.fingerprinter, CanonicalFingerprinter):
+                digest = fingerprint(server, member)
+            else:
+                digest = self.fingerprinter.fingerprint(self._plain(canonical))
+            if payload is None:
+                payload = payload_of(
+                    self._plain(canonical, TopicMeta(quality, hops, referrer)), self.spider, opaque=False
+                )
+            bucket, remainder = self.layout.place(digest)
+            self._offer(Candidate(server, member, bucket, remainder, quality, depth, hops, payload=payload))
+            found += 1
+        self.stats.inc_value("frontier/urls_duplicate", total - found)
+        return found
+
+    def put_back(self, request: Request) -> bool:
+        """Take back a request that must wait until its server is due again; True if the engine will get it anew."""
+        handed = self._handed.get(request)
+        if handed is None or handed.server.stale:
+            return False
+        server = handed.server
+        server.put_back.append((request, handed))
+        server.busy = False
+        self._note_due(server)
+        return True
+
+    # What the courier calls
+
+    def opened(self, lease: Lease) -> None:
+        """A lease has arrived."""
+        server = OpenServer.of(lease)
+        self.open_servers[lease.server] = server
+        self._note_due(server)
+
+    def wake(self) -> None:
+        """Have the engine ask."""
+        wake(self.crawler.engine)
+
+    def sweep(self) -> None:
+        """Find the requests that the engine is through with."""
+        if not self._handed:
+            return
+        engine = self.crawler.engine
+        there = in_progress(engine) if engine is not None else frozenset()
+        for request in [request for request in self._handed if request not in there]:
+            handed = self._handed[request]
+            if any(request is waiting for waiting, _ in handed.server.put_back):
+                continue
+            del self._handed[request]
+            self._finished(handed)
+
+    @property
+    def undrained(self) -> int:
+        """Servers that are open: leased, with something left to download."""
+        return sum(not server.drained for server in self.open_servers.values())
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that the engine has."""
+        return len(self._handed)
+
+    def stop(self, reason: str, error: CrawlError) -> None:
+        """End the crawl because of a fault that waiting does not mend."""
+        logger.error("%s", error)
+        engine = self.crawler.engine
+        if engine is not None and engine.spider is not None:
+            task = asyncio.ensure_future(engine.close_spider_async(reason=reason))
+            task.add_done_callback(lambda _: None)
+
+    # Handing out
+
+    def _offer(self, candidate: Candidate) -> None:
+        self.candidates.append(candidate)
+        self.courier.finished = False
+        self.courier.kick()
+
+    @staticmethod
+    def _plain(url: str, topic: TopicMeta | None = None) -> Request:
+        from scrapy import Request
+
+        request = Request(url)
+        if topic is not None:
+            topic.put(request.meta)
+        return request
+
+    def _hand_out(self, server: OpenServer) -> Request | None:
+        if server.put_back:
+            request, handed = server.put_back.popleft()
+            handed.downloaded = False
+            server.busy = True
+            return request
+        while server.waiting:
+            url = server.waiting.popleft()
+            handed = HandedOut(server, url)
+            try:
+                request = request_of(server.lease.server, url, self.spider)
+            except (ValueError, KeyError, AttributeError) as error:
+                # Queued by another version of the spider: the callback is gone, say.
+                self.stats.inc_value("frontier/unreadable")
+                logger.error("A queued request of %s cannot be made again: %s", server.lease.server, error)
+                server.through.append(handed)
+                continue
+            server.busy = True
+            server.unfinished += 1
+            self._handed[request] = handed
+            return request
+        return None
+
+    def _note_due(self, server: OpenServer) -> None:
+        if server.waiting or server.put_back:
+            heapq.heappush(self._due, (server.due_ms, next(self._tie), server))
+            self.wake()
+
+    def _set_alarm(self, now: int) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._due:
+            seconds = max(0.0, (self._due[0][0] - now) / 1000)
+            self._alarm = asyncio.get_running_loop().call_later(seconds + 0.001, self.wake)
+
+    # What happens to what was handed out
+
+    def _request_reached_downloader(self, request: Request) -> None:
+        handed = self._handed.get(request)
+        if handed is not None:
+            handed.started_ms = self.courier.now_ms()
+
+    def _response_downloaded(self, response: Response, request: Request) -> None:
+        handed = self._handed.get(request)
+        if handed is None:
+            return
+        handed.answered = True
+        pause = self.delays.retry_after(response)
+        if pause:
+            self.stats.inc_value("politeness/retry_after")
+            handed.server.due_ms = max(handed.server.due_ms, self.courier.now_ms() + int(pause))
+        if (response.headers.get("Connection") or b"").lower() == b"close":
+            handed.server.carried = handed.server.requests + 1
+
+    def _request_left_downloader(self, request: Request) -> None:
+        """A download has ended, well or not: from now on the server must be left alone for its crawl delay."""
+        now = self.courier.now_ms()
+        handed = self._handed.get(request)
+        if handed is None:
+            self._other_request_ended(request, now)
+            return
+        server = handed.server
+        elapsed = max(0, now - handed.started_ms)
+        server.measured(elapsed)
+        self._leave_alone(server, now, elapsed)
+        handed.downloaded = True
+        server.failures = 0 if handed.answered else server.failures + 1
+        server.busy = False
+        self._note_due(server)
+
+    def _other_request_ended(self, request: Request, now: int) -> None:
+        """The same for a request that the scheduler did not hand out, such as one for robots.txt."""
+        canonical = self.dupefilter.canonicalise(request.url)
+        server = self.open_servers.get(split_server(canonical)[0]) if canonical else None
+        if server is not None:
+            self._leave_alone(server, now, float(request.meta.get("download_latency", 0.0)) * 1000)
+
+    def _leave_alone(self, server: OpenServer, now: int, elapsed_ms: float) -> None:
+        server.delay_ms = self.delays.after(server.lease.server, elapsed_ms)
+        server.due_ms = max(server.due_ms, now + int(server.delay_ms))
+
+    def _robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
+        agent = self.crawler.settings["ROBOTSTXT_USER_AGENT"] or self.crawler.settings["USER_AGENT"]
+        self.delays.robots_ask(request.url, robotparser.crawl_delay(agent))
+
+    def _item_error(self, response: Response | None, failure: Failure) -> None:
+        """An item that could not be stored: its page must not be acknowledged, and the crawl cannot go on."""
+        if not isinstance(failure.value, OutputError):
+            return
+        handed = self._handed.get(response.request) if response is not None and response.request is not None else None
+        if handed is not None:
+            handed.stored = False
+        self.stop("output_error", failure.value)
+
+    def _finished(self, handed: HandedOut) -> None:
+        server = handed.server
+        server.unfinished -= 1
+        if not handed.downloaded:  # robots.txt forbade it, or a middleware answered
+            server.busy = False
+            self._note_due(server)
+        handed.batch = self.batch if self.candidates else self.batch - 1
+        server.through.append(handed)
+        self.through += 1
+        self.courier.kick()

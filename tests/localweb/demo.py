@@ -40,16 +40,16 @@ class Crawl:
     settings: dict[str, str] = field(default_factory=dict)
 
     @property
-    def output(self) -> Path:
-        """Folder of its results."""
-        return PROJECT / "output" / self.name
+    def output(self) -> str:
+        """Folder of its results, in the project."""
+        return f"output/{self.name}"
 
     def command(self, web: LocalWeb, pages: int) -> list[str]:
         """The command that anybody could type."""
         settings = {
             "CAMPAIGN": CAMPAIGN,
             "FRONTIER_CRAWL": self.name,
-            "OUTPUT_DIR": str(self.output.relative_to(PROJECT)),
+            "OUTPUT_DIR": self.output,
             "SCHEDULER_FLUSH_ON_START": "True",
             "CLOSESPIDER_PAGECOUNT": str(pages),
             **self.settings,
@@ -64,38 +64,41 @@ BREADTH_FIRST = Crawl(
 )
 
 
-def run(folder: Path = sample.FOLDER, *, pages: int = 300) -> int:
-    """Build, crawl twice, compare; 0 if the focused crawl brought home at least one page."""
+def run(folder: Path = sample.FOLDER, *, pages: int = 300, project: Path = PROJECT) -> int:
+    """Build the sample in `folder`, crawl it twice with the Scrapy project in `project`, compare the harvests.
+
+    0 if the focused crawl ended well with at least one page; 130 after Ctrl-C; otherwise another number, and a sentence.
+    """
     console = Console(soft_wrap=True)
-    folder = folder if folder.is_absolute() else PROJECT / folder
+    folder = folder if folder.is_absolute() else project / folder
     try:
         web_on_disk = sample.build(folder, progress=sample.print_progress)
         console.print(f"Sample web: {web_on_disk.describe()}.")
         with LocalWeb(web_on_disk.folder, log=False) as web:
-            status = _run(FOCUSED, web, pages)
-            focused = _summary(FOCUSED)
+            status = _run(FOCUSED, web, pages, project)
+            focused = _summary(FOCUSED, project)
             if status != 0 or not focused.get("pages"):
                 console.print(_failure(status, focused), style="red")
                 return status or 1
             with console.status("The same again breadth-first, to compare …"), tempfile.TemporaryFile() as output:
-                status = _run(BREADTH_FIRST, web, pages, output)
+                status = _run(BREADTH_FIRST, web, pages, project, output)
                 if status != 0:
                     output.seek(0)
                     console.print(output.read().decode(errors="replace")[-3000:], markup=False, highlight=False)
     except KeyboardInterrupt:
         console.print("Stopped.")
         return 130
-    _compare(console, focused, _summary(BREADTH_FIRST) if status == 0 else {})
+    _compare(console, focused, _summary(BREADTH_FIRST, project) if status == 0 else {})
     return 0
 
 
-def _run(crawl: Crawl, web: LocalWeb, pages: int, output: IO[bytes] | None = None) -> int:
+def _run(crawl: Crawl, web: LocalWeb, pages: int, project: Path, output: IO[bytes] | None = None) -> int:
     """The exit status of a crawl, started afresh; `KeyboardInterrupt` after a crawl that was told to stop."""
-    shutil.rmtree(crawl.output, ignore_errors=True)
+    shutil.rmtree(project / crawl.output, ignore_errors=True)
     # A session of its own, and signals passed on: so a crawl gets each of them once, whether the terminal or a program sent it.
     process = subprocess.Popen(
         crawl.command(web, pages),
-        cwd=PROJECT,
+        cwd=project,
         stdout=output,
         stderr=subprocess.STDOUT if output else None,
         start_new_session=True,
@@ -123,9 +126,9 @@ def _passing_signals(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _summary(crawl: Crawl) -> dict[str, Any]:
+def _summary(crawl: Crawl, project: Path) -> dict[str, Any]:
     try:
-        summary: dict[str, Any] = json.loads((crawl.output / "summary.json").read_text(encoding="utf-8"))
+        summary: dict[str, Any] = json.loads((project / crawl.output / "summary.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return summary
@@ -161,4 +164,4 @@ def _compare(console: Console, focused: dict[str, Any], breadth_first: dict[str,
         else:
             table.add_row(crawl.label, *["failed"] * 4)
     console.print(table)
-    console.print(f"Results: {FOCUSED.output.relative_to(PROJECT)}/ (pages.jsonl, crawl.sqlite, summary.json)")
+    console.print(f"Results: {FOCUSED.output}/ (pages.jsonl, crawl.sqlite, summary.json)")

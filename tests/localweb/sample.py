@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 FOLDER = Path(".scrapy/sampleweb")
-MODULES_PER_SERVER = 40
+MODULES_PER_SERVER = 32
 PAGE_CHARACTERS = 500_000  # a few modules inherit so much that their page is many times longer than any on the real web
 BUILDER = ("catalogue.py", "render_worker.py", "renderer.py", "sample.py", "sample_links.py", "sample_pages.py")
 

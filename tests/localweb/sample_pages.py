@@ -27,14 +27,17 @@ def module_page(
     """A module's documentation, and which other modules it uses."""
     uses = [name for name in result["uses"] if name != module and links.module(name)]
     items = [(links.module(name) or "", name, synopses.get(name, "")) for name in uses[:40]]
-    return _page(server, result["title"], links.rewired(result["html"], server) + _list("Uses", items))
+    # With the site's own title behind the page's, as documentation has it everywhere.
+    title = f"{result['title'].rstrip('.')} | {server.title}"
+    return _page(server, title, links.rewired(result["html"], server) + _list("Uses", items))
 
 
 def home_page(
     server: Server, description: str, links: Links, synopses: Mapping[str, str], related: Sequence[Server]
 ) -> str:
-    """A server's front page: the description, its modules, and related servers."""
-    modules = [(url, name, synopses.get(name, "")) for name in server.modules if (url := links.module(name))]
+    """A server's front page: the description, its upper modules (the others are found from them), and related servers."""
+    upper = [name for name in server.modules if name.count(".") < 2 or not links.module(name.rpartition(".")[0])]
+    modules = [(url, name, synopses.get(name, "")) for name in upper if (url := links.module(name))]
     parts = [f"<h1>{escape(server.title)}</h1>", links.rewired(description, server)]
     parts.append(_list("Modules", [(url.removeprefix(server.url), name, words) for url, name, words in modules]))
     parts.append(_list("Related", [(f"{other.url}/", other.name, other.title) for other in related]))
@@ -54,17 +57,20 @@ def about_page(server: Server) -> str:
 
 
 def hub_pages(servers: Sequence[Server]) -> Iterator[tuple[str, str]]:
-    """Path and HTML of each page of the index server; its front page links to every server."""
+    """Path and HTML of each page of the index server: together they link to every server."""
     library = [server for server in servers if not server.distribution]
     packages = [server for server in servers if server.distribution]
     groups: defaultdict[str, list[Server]] = defaultdict(list)
     for server in packages:
         for name in filter(shared, server.classifiers):
             groups[name].append(server)
-    more = [(f"/classifiers/{slug(name)}.html", name, f"{len(groups[name])} packages") for name in sorted(groups)]
+    parts = [
+        ("/library.html", "Standard library", f"{len(library)} servers"),
+        ("/packages.html", "Installed packages", f"{len(packages)} servers"),
+    ]
+    subjects = [(f"/classifiers/{slug(name)}.html", name, f"{len(groups[name])} packages") for name in sorted(groups)]
     body = f"<h1>{HUB_SERVER.title}</h1><p>Documentation of everything that is installed.</p>"
-    body += _list("Standard library", _items(library)) + _list("Packages", _items(packages)) + _list("By subject", more)
-    yield "/", _page(HUB_SERVER, "Python on this machine: all documentation", body)
+    yield "/", _page(HUB_SERVER, HUB_SERVER.title, body + _list("All", parts) + _list("By subject", subjects))
     yield "/library.html", _page(HUB_SERVER, "The standard library", _list("Standard library", _items(library)))
     yield "/packages.html", _page(HUB_SERVER, "Installed packages", _list("Packages", _items(packages)))
     for name, members in groups.items():

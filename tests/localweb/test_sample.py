@@ -37,7 +37,7 @@ def read(web: SampleWeb, name: str) -> str:
 
 def test_every_server_has_a_home_and_the_index_links_to_it(web: SampleWeb) -> None:
     assert web.servers == len(DISTRIBUTIONS) + len(AREAS) + 1 == len(list(web.folder.iterdir()))
-    index = read(web, "www.python.test/index.html")
+    index = read(web, "www.python.test/library.html") + read(web, "www.python.test/packages.html")
     for url in [f"https://{name}.test/" for name in DISTRIBUTIONS] + [f"http://{name}.python.test/" for name in AREAS]:
         assert f'href="{url}"' in index
         assert (web.folder / url.split("/")[2] / "index.html").is_file()
@@ -69,7 +69,10 @@ def test_links_lead_to_pages_that_are_there_or_within_the_page(web: SampleWeb) -
 
 def test_module_pages_are_pydoc_with_the_first_words_as_title(web: SampleWeb) -> None:
     page = read(web, "asyncio.python.test/asyncio.base_events.html")
-    assert "<title>asyncio.base_events: Base implementation of event loop.</title>" in page
+    title = (
+        "asyncio.base_events: Base implementation of event loop | asyncio, a package of Python&#x27;s standard library"
+    )
+    assert f"<title>{title}</title>" in page
     assert "run_until_complete" in page
     assert 'href="http://networking.python.test/socket.html"' in page
 

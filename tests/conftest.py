@@ -29,9 +29,13 @@ class RedisServer:
         return f"unix://{self.socket}"
 
     def flush(self) -> None:
-        """Forget everything in it, scripts included."""
+        """Forget all keys."""
         with redis.Redis.from_url(self.url) as client:
             client.flushall()
+
+    def forget_scripts(self) -> None:
+        """As after a restart, or a failover to a replica."""
+        with redis.Redis.from_url(self.url) as client:
             client.script_flush()
 
 

@@ -448,9 +448,10 @@ def test_pipelining_divides_the_response_time(partition: PartitionFactory) -> No
     assert row_of(frontier, "a").rank == 1 / (2 * 0.5 + 1200.0 / 1.2 / 1000)
 
 
-def test_server_without_measured_time_has_a_finite_rank(partition: PartitionFactory) -> None:
-    frontier = partition(Rules(policy=Policy.PERFORMANCE, connection_ms=0.0, response_ms=0.0))
-    frontier.admit(0, [url("a", "/1")])
+@pytest.mark.parametrize("policy", [Policy.PERFORMANCE, Policy.CAPABILITY])
+def test_server_without_measured_time_has_a_finite_rank(partition: PartitionFactory, policy: Policy) -> None:
+    frontier = partition(Rules(policy=policy, connection_ms=0.0, response_ms=0.0))
+    frontier.admit(0, [url("a", "/1", 1.0)])
     assert row_of(frontier, "a").rank == 1000.0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+import os
 import signal
 import socket
 import ssl
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +23,6 @@ from tests.localweb.web import PROJECT, LocalWeb, write_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PAGE = "<title>A page</title>" + "word " * 2000
 
@@ -275,6 +276,23 @@ def test_tables_give_media_types_and_redirects(tmp_path: Path) -> None:
         assert (response.status, response.headers["Location"]) == (301, "http://docs.test/en/index.html")
         assert client.get("gone.test", "/")[0].status == 404
         assert client.get("other.test", "/")[0].status == 502
+
+
+def test_development_web_is_served_under_its_true_names(tmp_path: Path) -> None:
+    shared = Path(os.environ.get("TOPICSPIDER_SHARED", PROJECT.parent / "shared")) / "web"
+    if not (shared / "unpack").is_file():
+        pytest.skip(f"the development web is not here: {shared}")
+    subprocess.run([shared / "unpack", tmp_path, "21", "21"], check=True)
+    with (shared / "pages.tsv").open(encoding="utf-8", errors="surrogateescape") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines]
+    rows = [row for row in rows if (tmp_path / row[1]).is_file()]
+    assert len(rows) > 100
+    with LocalWeb(tmp_path, tables=shared) as web:
+        client = Client(web)
+        for url, _, media_type, _, _, size in rows:
+            host, _, path = url.partition("/")
+            response, body = client.get(host, f"/{path}")
+            assert (response.status, response.headers["Content-Type"], len(body)) == (200, media_type, int(size)), url
 
 
 def test_changed_file_is_served_anew_and_first_folder_wins(tmp_path: Path) -> None:

@@ -17,18 +17,16 @@ import asyncio
 import gzip
 import json
 import signal
-import socket
-import struct
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import IO, TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from tests.localweb.certificate import Certificates
-from tests.localweb.content import Content, Page, phrase, plain_answer, redirect
+from tests.localweb.content import Content, Page, plain_answer, redirect
+from tests.localweb.messages import Answer, Request, ServerKey, head_of, parse_request
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,26 +36,6 @@ if TYPE_CHECKING:
 # A request to this host returns when every earlier answer's log line is in the file. It is neither logged nor a page.
 BARRIER_HOST = "barrier.localweb"
 HEAD_BYTES = 256 << 10
-ServerKey = tuple[str, str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The head of a request, as far as this server cares."""
-
-    method: str
-    scheme: str
-    host: str
-    port: int
-    target: str
-    keep_alive: bool
-    accepts_gzip: bool
-    content_length: int
-
-    @property
-    def server(self) -> ServerKey:
-        """Scheme, host and port."""
-        return self.scheme, self.host, self.port
 
 
 class AccessLog:
@@ -74,7 +52,7 @@ class AccessLog:
     def write(self, record: dict[str, object]) -> None:
         """Append one request."""
         if self._file:
-            self._file.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape") + b"\n")
+            self._file.write(json.dumps(record).encode() + b"\n")
 
 
 class Connection(asyncio.StreamReaderProtocol):
@@ -166,21 +144,21 @@ class WebServer:
         start_ms = self._log.now_ms()
         request = parse_request(head, connection.scheme)
         if request is None:
-            writer.write(_head(plain_answer(HTTPStatus.BAD_REQUEST), close=True))
+            writer.write(head_of(plain_answer(HTTPStatus.BAD_REQUEST), close=True))
             return False
         if request.content_length:
             await reader.readexactly(request.content_length)
         if request.host == BARRIER_HOST:
-            writer.write(_head(Page(HTTPStatus.NO_CONTENT, "text/plain", b""), close=True))
+            writer.write(head_of(Page(HTTPStatus.NO_CONTENT, "text/plain", b""), close=True))
             return False
         if request.server not in connection.servers and not connection.gone.is_set():
             connection.servers.add(request.server)
             self.open_connections[request.server] += 1
         connection.served += 1
         open_connections = self.open_connections[request.server]
-        answer = Answer(request, connection, writer)
+        answer = Answer(request, writer, connection.gone)
         try:
-            await self._answer(answer)
+            await self._answer(answer, connection.served)
         finally:
             self._log.write({
                 "start_ms": start_ms,
@@ -197,12 +175,12 @@ class WebServer:
             })  # fmt: skip
         return not answer.close
 
-    async def _answer(self, answer: Answer) -> None:
+    async def _answer(self, answer: Answer, served: int) -> None:
         request = answer.request
         behaviour = self._behaviour.of(request.host)
         if behaviour.latency_ms:
             await asyncio.sleep(behaviour.latency_ms / 1000)
-        answer.close = not request.keep_alive or 0 < behaviour.max_requests <= answer.connection.served
+        answer.close = not request.keep_alive or 0 < behaviour.max_requests <= served
         fault = behaviour.fault_for(request.target)
         kind = fault.kind if fault else ""
         if fault and kind == "reset":
@@ -228,105 +206,6 @@ class WebServer:
         if robots is not None and request.target == "/robots.txt":
             return Page(HTTPStatus.OK, "text/plain", robots.encode())
         return self._content.find(request.scheme, request.host, request.target)
-
-
-class Answer:
-    """One answer on its way: what was sent of it, and whether the connection ends with it."""
-
-    def __init__(self, request: Request, connection: Connection, writer: asyncio.StreamWriter) -> None:
-        self.request = request
-        self.connection = connection
-        self.close = False
-        self.status = 0
-        self.sent_bytes = 0
-        self._writer = writer
-
-    async def send(self, page: Page, headers: dict[str, str], fault: Fault | None) -> None:
-        """Send the page, whole or as the fault has it."""
-        kind = fault.kind if fault else ""
-        self.close |= kind == "truncate"
-        self.status = page.status
-        head = _head(page, close=self.close, headers=headers)
-        body = b"" if self.request.method == "HEAD" else page.body
-        if kind == "truncate":
-            body = body[: len(body) // 2]
-        if fault and kind == "slow":
-            await self._dribble(head, body, 5.0 if fault.seconds is None else fault.seconds)
-            return
-        self._writer.write(head + body)
-        await self._writer.drain()
-        self.sent_bytes = len(body)
-
-    async def _dribble(self, head: bytes, body: bytes, seconds: float, pieces: int = 20) -> None:
-        self._writer.write(head)
-        size = len(body) // pieces + 1
-        for at in range(0, len(body), size):
-            await asyncio.sleep(seconds / pieces)
-            self._writer.write(body[at : at + size])
-            await self._writer.drain()
-            self.sent_bytes += len(body[at : at + size])
-
-    async def hang(self, seconds: float | None) -> None:
-        """Say nothing for so long, or until the client leaves; then close."""
-        self.close = True
-        try:
-            async with asyncio.timeout(seconds):
-                await self.connection.gone.wait()
-        except TimeoutError:
-            pass
-
-    def reset(self) -> None:
-        """Drop the connection with a TCP reset."""
-        self.close = True
-        connection: socket.socket = self._writer.get_extra_info("socket")
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self._writer.transport.abort()
-
-
-def parse_request(head: bytes, scheme: str) -> Request | None:
-    """The request that these bytes ask; None if it is none that this server understands."""
-    lines = head.decode("latin-1").split("\r\n")
-    method, _, rest = lines[0].partition(" ")
-    target, _, version = rest.rpartition(" ")
-    headers = {}
-    for line in lines[1:]:
-        name, _, value = line.partition(":")
-        headers[name.lower()] = value.strip()
-    host = headers.get("host", "")
-    if "://" in target:  # as a proxy's client asks
-        parts = urlsplit(target)
-        host, target = parts.netloc, (parts.path or "/") + ("?" + parts.query if parts.query else "")
-    name, _, port = host.rpartition(":") if ":" in host else (host, "", "")
-    length = headers.get("content-length", "0")
-    understood = target.startswith("/") and version.startswith("HTTP/1.") and length.isdigit()
-    if not understood or not name or (port and not port.isdigit()) or "transfer-encoding" in headers:
-        return None
-    connection = headers.get("connection", "").lower()
-    return Request(
-        method=method,
-        scheme=scheme,
-        host=name.lower().rstrip("."),
-        port=int(port) if port else {"http": 80, "https": 443}[scheme],
-        target=target,
-        keep_alive="close" not in connection and (version != "HTTP/1.0" or "keep-alive" in connection),
-        accepts_gzip="gzip" in headers.get("accept-encoding", ""),
-        content_length=int(length),
-    )
-
-
-def _head(page: Page, *, close: bool, headers: dict[str, str] | None = None) -> bytes:
-    values = {"Content-Type": page.media_type, "Content-Length": str(len(page.body))}
-    if page.location is not None:
-        values["Location"] = page.location
-    values |= headers or {}
-    values["Connection"] = "close" if close else "keep-alive"
-    lines = [
-        f"HTTP/1.1 {page.status} {phrase(page.status)}",
-        *(f"{name}: {value}" for name, value in values.items()),
-        "",
-        "",
-    ]
-    return "\r\n".join(lines).encode("utf-8", "surrogateescape")
 
 
 async def run(

@@ -15,12 +15,11 @@ from urllib.parse import urlsplit
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from twisted.internet.defer import Deferred
 
-from extensions.config import Config
-
 if TYPE_CHECKING:
     from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from extensions.config import Config
 
 logger = logging.getLogger(__name__)
 
@@ -77,11 +76,6 @@ class PoliteRobotsMiddleware(RobotsTxtMiddleware):
     so nothing waits inside the downloader. Parsers are kept for the `REMEMBERED_SERVERS` most recently met.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        config = Config.from_settings(crawler.settings)
-        self._waits = config.crawl_delay > 0 or config.crawl_delay_factor > 0
-
     async def process_request(  # type: ignore[override]  # Scrapy lets process_request return a Request; its own does not
         self,
         request: Request,
@@ -95,7 +89,7 @@ class PoliteRobotsMiddleware(RobotsTxtMiddleware):
             return None
         self._forget_oldest()
         scheduler: Any = self.crawler.engine.scheduler if self.crawler.engine else None
-        if self._waits and hasattr(scheduler, "put_back") and scheduler.put_back(request):
+        if hasattr(scheduler, "put_back") and scheduler.put_back(request):
             return request
         return None
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
+import math
 import uuid
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -57,6 +58,12 @@ logger = logging.getLogger(__name__)
 
 MAX_BUFFERED = 200_000
 """Candidates that may wait for a Redis that does not answer; beyond it nothing more is handed out."""
+PUT_BACK_MS = 50
+
+
+def later(now_ms: int, delay_ms: float) -> int:
+    """The instant `delay_ms` after now, never too early: now is rounded down, so this is rounded up."""
+    return now_ms + math.ceil(delay_ms) + 1 if delay_ms else now_ms
 
 
 class TwoLevelScheduler(BaseScheduler):
@@ -213,6 +220,14 @@ class TwoLevelScheduler(BaseScheduler):
         if handed is None or handed.server.stale:
             return False
         server = handed.server
+        now = self.courier.now_ms()
+        # What robots.txt asks for is known only now.
+        server.delay_ms = max(server.delay_ms, self.delays.after(server.lease.server, 0.0))
+        server.due_ms = max(server.due_ms, later(now, server.delay_ms))
+        if server.due_ms <= now:
+            return False
+        # The engine must be through with the request before it gets it again.
+        server.due_ms = max(server.due_ms, now + PUT_BACK_MS)
         server.put_back.append((request, handed))
         server.busy = False
         self._note_due(server)
@@ -328,7 +343,7 @@ class TwoLevelScheduler(BaseScheduler):
         pause = self.delays.retry_after(response)
         if pause:
             self.stats.inc_value("politeness/retry_after")
-            handed.server.due_ms = max(handed.server.due_ms, self.courier.now_ms() + int(pause))
+            handed.server.due_ms = max(handed.server.due_ms, later(self.courier.now_ms(), pause))
         if (response.headers.get("Connection") or b"").lower() == b"close":
             handed.server.carried = handed.server.requests + 1
 
@@ -357,7 +372,7 @@ class TwoLevelScheduler(BaseScheduler):
 
     def _leave_alone(self, server: OpenServer, now: int, elapsed_ms: float) -> None:
         server.delay_ms = self.delays.after(server.lease.server, elapsed_ms)
-        server.due_ms = max(server.due_ms, now + int(server.delay_ms))
+        server.due_ms = max(server.due_ms, later(now, server.delay_ms))
 
     def _robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         agent = self.crawler.settings["ROBOTSTXT_USER_AGENT"] or self.crawler.settings["USER_AGENT"]

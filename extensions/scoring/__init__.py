@@ -1,1 +1,23 @@
-"""."""
+"""What a topic is, how relevant a page is to it, and how promising a link.
+
+`Topic` holds weighted terms, `segment.terms` turns any text into the same kind of terms, a `Model` measures the *relevance* of a
+fetched page, and `link_quality` predicts from a link's surroundings the *quality* of a page not yet fetched. Relevance has the scale of
+its model; quality is a probability, 0 to 1. Everything here is pure computation on strings.
+"""
+
+from extensions.scoring.links import LinkMatcher, link_quality
+from extensions.scoring.models import BooleanModel, Model, Relevance, VectorModel, make_model
+from extensions.scoring.segment import terms
+from extensions.scoring.topic import Topic
+
+__all__ = [
+    "BooleanModel",
+    "LinkMatcher",
+    "Model",
+    "Relevance",
+    "Topic",
+    "VectorModel",
+    "link_quality",
+    "make_model",
+    "terms",
+]

@@ -1,0 +1,126 @@
+"""How relevant a fetched page is: the vector space model and the Boolean model on title and body."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from extensions.errors import ConfigurationError
+from extensions.scoring.segment import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from extensions.scoring.topic import Term, Topic
+
+TITLE_WEIGHT = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """A page's relevance in its model's scale, the similarities it comes from, and the verdict."""
+
+    relevance: float
+    title_similarity: float
+    body_similarity: float
+    on_topic: bool
+
+
+class Model(ABC):
+    """Measures pages against a topic. A page is on topic if its relevance exceeds `threshold`."""
+
+    threshold: float
+    slope: float
+    """Steepness of `probability`: its logits per unit of relevance."""
+
+    @abstractmethod
+    def score(self, title: str, text: str) -> Relevance:
+        """The relevance of a page from its title and its body, neither of which repeats the other."""
+
+    def probability(self, relevance: float) -> float:
+        """How sure we are that a page of this relevance is on topic: logistic, 0 to 1, ½ at the threshold, rising with relevance."""
+        return 1.0 / (1.0 + math.exp(min(700.0, self.slope * (self.threshold - relevance))))
+
+
+class VectorModel(Model):
+    """A = 4·B + C, 0 to 5, with B the cosine of topic and title and C that of topic and body.
+
+    A phrase counts where its words stand consecutively, and only there: its single words are other words' neighbours on most pages of the
+    web ("pattern" without "matching"), and since counts are relative to the most frequent term, even a small fraction for them would make
+    a page without any phrase look like one that is full of them. Links, which have few words, take single words as a hint (`links`).
+    """
+
+    def __init__(self, topic: Topic, threshold: float = 2.0) -> None:
+        self.topic = topic
+        self.threshold = threshold
+        self.slope = 1.5
+
+    def score(self, title: str, text: str) -> Relevance:
+        """See `Model`; relevance is 0 to 5."""
+        b, c = (cosine(occurrences(self.topic.terms, terms(part)), self.topic.terms) for part in (title, text))
+        a = TITLE_WEIGHT * b + c
+        return Relevance(a, b, c, a > self.threshold)
+
+
+class BooleanModel(Model):
+    """The number of the topic's words, those of its phrases singly, that the page has in title or body.
+
+    By default a page needs at least half of them: the threshold is ⌈n/2⌉ − 1, so one word of one or two, five of ten.
+    The similarities are the shares of the topic's words found in the title and in the body.
+    """
+
+    def __init__(self, topic: Topic, threshold: float | None = None) -> None:
+        self.words = frozenset(stem for term in topic.terms for stem in term)
+        self.threshold = (len(self.words) + 1) // 2 - 1 if threshold is None else threshold
+        # Between none and all of the words lie six logits, whatever the number of words.
+        self.slope = 6.0 / len(self.words)
+
+    def score(self, title: str, text: str) -> Relevance:
+        """See `Model`; relevance is 0 to the number of the topic's words."""
+        in_title, in_body = (self.words.intersection(terms(part)) for part in (title, text))
+        found = len(in_title | in_body)
+        number = len(self.words)
+        return Relevance(float(found), len(in_title) / number, len(in_body) / number, found > self.threshold)
+
+
+def make_model(name: str, topic: Topic, threshold: float | None = None) -> Model:
+    """The model of that name, with its own threshold if none is given. Raises `ConfigurationError`."""
+    if name == "vector":
+        return VectorModel(topic) if threshold is None else VectorModel(topic, threshold)
+    if name == "boolean":
+        return BooleanModel(topic, threshold)
+    raise ConfigurationError(f"There is no relevance model {name!r}; there are: boolean, vector.")
+
+
+def occurrences(topic_terms: Iterable[Term], page: list[str]) -> dict[Term, int]:
+    """How often each term of a topic occurs in a page's terms; those that do not are left out."""
+    counts = Counter(page)
+    found = {term: counts[term[0]] if len(term) == 1 else _consecutive(term, page, counts) for term in topic_terms}
+    return {term: count for term, count in found.items() if count}
+
+
+def cosine(counts: Mapping[Term, int], weights: Mapping[Term, float]) -> float:
+    """Cosine of the vectors (xᵢ·wᵢ) and (wᵢ), with xᵢ = countᵢ / the greatest count; 0 if nothing was counted."""
+    if not counts:
+        return 0.0
+    greatest = max(counts.values())
+    page = {term: count / greatest * weights[term] for term, count in counts.items()}
+    product = math.fsum(component * weights[term] for term, component in page.items())
+    lengths = math.hypot(*page.values()) * math.hypot(*weights.values())
+    return min(1.0, product / lengths)
+
+
+def _consecutive(term: Term, page: list[str], counts: Mapping[str, int]) -> int:
+    """How often a phrase stands in a list of terms."""
+    if not all(counts[stem] for stem in term):
+        return 0
+    # From one occurrence of the first word to the next: the search in between runs in C.
+    found, start, phrase = 0, 0, list(term)
+    for _ in range(counts[term[0]]):
+        start = page.index(term[0], start)
+        found += page[start : start + len(phrase)] == phrase
+        start += 1
+    return found

@@ -1,0 +1,71 @@
+"""Any text as a list of terms, so that words that mean the same are equal.
+
+Words of alphabetic scripts are lower-cased and stemmed (Snowball's English); runs of Chinese characters are segmented by jieba's dictionary.
+Stop words of both languages are left out; order and repetition are kept. Only the first `LONGEST_TEXT` characters are read, so the
+time a page takes is bounded whatever it holds. Not for use by several threads at once: the stemmer is not.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+import rjieba
+import Stemmer
+
+from extensions.scoring.stopwords import STOP_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST_TEXT = 200_000
+LONGEST_WORD = 40
+"""Longer runs of letters are encoded data, not words."""
+CACHED_WORDS = 50_000
+
+_HAN = "㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff"
+HAN = re.compile(f"[{_HAN}]")
+# Without the two languages in front, C++ and C# would be C.
+_WORD = r"c\+\+|[cf]#|[^\W_]+(?:'[a-z]+)?"
+_ALPHABETIC = re.compile(_WORD)
+_MIXED = re.compile(rf"[{_HAN}]+|c\+\+|[cf]#|[^\W_{_HAN}]+(?:'[a-z]+)?")
+
+_stemmer = Stemmer.Stemmer("english", 0)  # 0: its own cache stays off, the one below serves
+_stems: dict[str, str] = {}
+
+
+def normalise(text: str) -> str:
+    """Full-width letters, ligatures and typographic apostrophes in their plain spelling."""
+    return unicodedata.normalize("NFKC", text).replace("’", "'")
+
+
+def words(text: str) -> Iterator[str]:
+    """The words of a text in order, lower-cased but not stemmed, stop words included."""
+    text = normalise(text[:LONGEST_TEXT]).lower()
+    if not HAN.search(text):
+        yield from _ALPHABETIC.findall(text)
+        return
+    for run in _MIXED.findall(text):
+        if HAN.match(run):
+            yield from rjieba.cut(run)
+        else:
+            yield run
+
+
+def stem(word: str) -> str:
+    """The stem of a lower-case word; empty if the word is a stop word or no word at all."""
+    known = _stems.get(word)
+    if known is None:
+        known = "" if word in STOP_WORDS or len(word) > LONGEST_WORD else str(_stemmer.stemWord(word))
+        if len(_stems) >= CACHED_WORDS:
+            _stems.clear()
+        _stems[word] = known
+    return known
+
+
+def terms(text: str) -> list[str]:
+    """The stems of a text's words in order, without stop words."""
+    known = _stems.get
+    # The cache is asked here too: a call for every word would double the time.
+    return [term for word in words(text) if (term := known(word) or stem(word))]

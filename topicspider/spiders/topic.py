@@ -164,7 +164,12 @@ def campaign(name: str) -> dict[str, Any]:
     )
     if name not in known:
         raise ConfigurationError(f"There is no campaign {name!r} in settings/campaigns; there are: {', '.join(known)}.")
-    module = importlib.import_module(f"{CAMPAIGNS}.{name}")
+    try:
+        module = importlib.import_module(f"{CAMPAIGNS}.{name}")
+    except Exception as error:
+        raise ConfigurationError(
+            f"The campaign {name!r} cannot be read ({type(error).__name__}: {error}): correct settings/campaigns/{name}.py."
+        ) from error
     return {key: getattr(module, key) for key in dir(module) if key.isupper()}
 
 

@@ -112,10 +112,14 @@ class Scrapyd:
     def wait_for_the_end(self, job):
         wait_until(lambda: self.state(job) == "finished", lambda: self.log(job))
 
-    def log(self, job):
+    def log_of(self, job):
+        """What a user sees of a job."""
         path = self.folder / "logs" / "topicspider" / "topic" / f"{job}.log"
-        text = path.read_text("utf-8") if path.exists() else "(the job wrote no log)"
-        return text + (self.folder / "scrapyd.log").read_text("utf-8")
+        return path.read_text("utf-8") if path.exists() else "(the job wrote no log)"
+
+    def log(self, job):
+        """That, and what scrapyd says of all jobs."""
+        return self.log_of(job) + (self.folder / "scrapyd.log").read_text("utf-8")
 
 
 def wait_until(condition, report):
@@ -275,8 +279,8 @@ def test_two_jobs_share_one_private_redis_and_nothing_else(scrapyd, site, tmp_pa
 def test_a_mistake_in_a_job_is_in_its_log_as_one_sentence(scrapyd, site, tmp_path):
     job = scrapyd.schedule(f"{site.url}/book/0", tmp_path / "none", CAMPAIGN="englsh")
     scrapyd.wait_for_the_end(job)
-    log = scrapyd.log(job)
-    assert "There is no campaign 'englsh' in settings/campaigns; there are: chinese, english, sample." in log
-    assert "Process died: exitstatus=2" in log
-    assert "Traceback" not in log
+    sentence = "There is no campaign 'englsh' in settings/campaigns; there are: chinese, english, sample."
+    assert sentence in scrapyd.log_of(job).splitlines()[-1]
+    assert "Process died: exitstatus=2" in scrapyd.log(job)
+    assert "Traceback" not in scrapyd.log(job)
     assert not (tmp_path / "none").exists()

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import crawl
-from scrapy.exceptions import UsageError
 
-from extensions.errors import CrawlError
+from extensions.errors import ConfigurationError, CrawlError
 
 if TYPE_CHECKING:
     import argparse
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
 
 FAULTS = frozenset({"output_error", "scheduler_error"})
 
@@ -29,17 +31,23 @@ class Command(crawl.Command):
         """Run one spider to its end."""
         try:
             super().run(args, opts)
-        except CrawlError as error:
-            raise UsageError(str(error), print_help=False) from None
+        except CrawlError as error:  # a campaign that there is not
+            self.fault = error
         if self.fault is not None:
             print(f"Error: {self.fault}", file=sys.stderr)
+            assert self.settings is not None
+            if self.settings["LOG_FILE"]:  # scrapyd shows that, and not what a job prints
+                logger.error("%s", self.fault)
         if self.fault is not None or self._ended_badly():
-            self.exitcode = 1
+            self.exitcode = 2 if isinstance(self.fault, ConfigurationError) else 1
 
     def _ended_badly(self) -> bool:
-        stats: dict[str, Any] = (
-            self.crawler.stats.get_stats() if self.crawler is not None and self.crawler.stats is not None else {}
-        )
+        if self.crawler is None:
+            return False
+        try:
+            stats = self.crawler.stats.get_stats()
+        except RuntimeError:  # it never came to have any; Scrapy has logged why
+            return True
         return stats.get("finish_reason") in FAULTS or bool(stats.get("topic/no_seed_fetched"))
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
@@ -49,8 +57,17 @@ class Command(crawl.Command):
         async def told_in_a_sentence(*args: Any, **kwargs: Any) -> None:
             try:
                 await crawl_async(*args, **kwargs)
-            except CrawlError as error:
-                self.fault = error
+            except Exception as error:
+                self.fault = fault_behind(error)
+                if self.fault is None:
+                    raise
 
         crawler.crawl_async = told_in_a_sentence  # type: ignore[method-assign]
         return crawler
+
+
+def fault_behind(error: BaseException | None) -> CrawlError | None:
+    """The fault that a user can mend, also if Scrapy stumbled over it while it cleaned up."""
+    while error is not None and not isinstance(error, CrawlError):
+        error = error.__cause__ or error.__context__
+    return error

@@ -34,6 +34,8 @@ ITEM_PIPELINES = {
 EXTENSIONS = {
     "topicspider.summary.SummaryExtension": 900,
     "topicspider.panel.PanelExtension": 910,
+    # One line for a dead server, not a traceback for each of its URLs.
+    "topicspider.quietlog.QuietLogExtension": 0,
     # The panel and its progress lines say more.
     "scrapy.extensions.logstats.LogStats": None,
     # Open ports that anybody on the machine could control the crawl through.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import crawl
 
 from extensions.errors import ConfigurationError, CrawlError
+from topicspider.quietlog import HeldBack
 
 if TYPE_CHECKING:
     import argparse
@@ -55,12 +56,16 @@ class Command(crawl.Command):
         crawl_async = crawler.crawl_async
 
         async def told_in_a_sentence(*args: Any, **kwargs: Any) -> None:
+            stumbles = HeldBack(crawler)
             try:
                 await crawl_async(*args, **kwargs)
             except Exception as error:
                 self.fault = fault_behind(error)
                 if self.fault is None:
                     raise
+                stumbles.drop()
+            finally:
+                stumbles.release()
 
         crawler.crawl_async = told_in_a_sentence  # type: ignore[method-assign]
         return crawler

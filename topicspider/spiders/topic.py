@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import logging
 import pkgutil
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
+from scrapy.spidermiddlewares.httperror import HttpError
 
 from extensions.config import Config
-from extensions.courier import project_path
 from extensions.errors import ConfigurationError
-from extensions.frontier.connection import check, client_of
-from extensions.frontier.embedded import server_binary
 from extensions.parsed import FollowLinks, page_of
 from extensions.scoring import Topic
 from extensions.topicmeta import TopicMeta
 from extensions.urls import Canonicaliser
+from topicspider.checks import LIMITS, announce, check_limits, check_redis, limit, read_seeds
 from topicspider.items import PageItem
 from topicspider.pipelines.folder import OutputFolder
 
@@ -32,19 +29,12 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
+    from scrapy.statscollectors import StatsCollector
     from twisted.python.failure import Failure
 
 logger = logging.getLogger(__name__)
 
 CAMPAIGNS = "settings.campaigns"
-NOT_THE_OPEN_WEB = (".test", ".localhost", ".example", ".invalid", ".local", ".internal")
-LIMITS = {
-    "depth": ("DEPTH_LIMIT", 1),
-    "pages": ("CLOSESPIDER_PAGECOUNT", 1),
-    "relevant": ("CRAWL_MAX_RELEVANT", 1),
-    "minutes": ("CLOSESPIDER_TIMEOUT", 60),
-}
-"""Arguments that are short for a setting, and what a unit of each is there."""
 
 
 class TopicSpider(Spider):
@@ -110,6 +100,8 @@ class TopicSpider(Spider):
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         """The page as an item, and its links."""
         self.parsed += 1
+        if self.parsed == 1 and self.failed_seeds:
+            self._note_beginning(found=True)
         page = page_of(response)
         yield page_item(response)
         if page is not None:
@@ -118,19 +110,37 @@ class TopicSpider(Spider):
     def seed_failed(self, failure: Failure) -> None:
         """Remember why, for the sentence at the end if none could be fetched."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
-        self.failed_seeds[request.url] = failure.getErrorMessage() or type(failure.value).__name__
+        fault = failure.value
+        self.failed_seeds[request.url] = (
+            f"status {fault.response.status}" if isinstance(fault, HttpError) else str(fault) or type(fault).__name__
+        )
+        if not self.parsed:
+            self._note_beginning(found=False)
 
-    def closed(self, reason: str) -> None:  # noqa: ARG002 - Scrapy's signature
-        """Say so if the crawl had no beginning."""
-        if self.failed_seeds and not self.parsed and len(self.failed_seeds) >= len(self.seeds):
+    def closed(self, reason: str) -> None:
+        """Say so if the crawl had no beginning, or had come to its end before."""
+        if self.parsed or reason != "finished":
+            return
+        if self.failed_seeds:
             reasons = "; ".join(f"{url}: {why}" for url, why in list(self.failed_seeds.items())[:5])
             logger.error(
-                "None of the %d seeds could be fetched (%s). Check the addresses and the network.",
-                len(self.seeds),
+                "No seed could be fetched (%s): check their addresses, their robots.txt and the network, or give other seeds.",
                 reasons,
             )
-            if self.crawler.stats is not None:
-                self.crawler.stats.set_value("topic/no_seed_fetched", value=True)
+        elif self._stats.get_value("frontier/resumed"):
+            logger.warning(
+                "Earlier runs of this crawl have fetched all there was: give other seeds, begin another crawl with "
+                "-s FRONTIER_CRAWL=<name>, or forget this one with -s SCHEDULER_FLUSH_ON_START=True."
+            )
+
+    def _note_beginning(self, *, found: bool) -> None:
+        # Also for the frontier: it forgets a crawl that had none, so that the seeds are tried anew when it is started again.
+        self._stats.set_value("topic/no_seed_fetched", not found)
+
+    @property
+    def _stats(self) -> StatsCollector:
+        assert self.crawler.stats is not None
+        return self.crawler.stats
 
 
 def page_item(response: Response) -> PageItem:
@@ -171,100 +181,3 @@ def campaign(name: str) -> dict[str, Any]:
             f"The campaign {name!r} cannot be read ({type(error).__name__}: {error}): correct settings/campaigns/{name}.py."
         ) from error
     return {key: getattr(module, key) for key in dir(module) if key.isupper()}
-
-
-def limit(argument: str, value: Any, unit: int) -> int:
-    """A limit given as a spider argument, in the units of its setting. Raises `ConfigurationError`."""
-    try:
-        amount = float(value)
-    except (TypeError, ValueError):
-        amount = -1.0
-    if not 0 <= amount <= 10**9 or (unit == 1 and amount != int(amount)):
-        kind = "a whole number" if unit == 1 else "a number"
-        raise ConfigurationError(f"-a {argument}={value} is not {kind} of 0 or more.")
-    return int(amount * unit)
-
-
-def check_limits(settings: BaseSettings) -> None:
-    """Scrapy's own limits are ours to check too: Scrapy takes a negative one without a word."""
-    for name in (
-        "DEPTH_LIMIT",
-        "CONCURRENT_REQUESTS",
-        "CLOSESPIDER_PAGECOUNT",
-        "CLOSESPIDER_ITEMCOUNT",
-        "CLOSESPIDER_TIMEOUT",
-        "DOWNLOAD_DELAY",
-        "DOWNLOAD_TIMEOUT",
-    ):
-        value = settings.get(name)
-        try:
-            fits = value is None or float(value) >= 0
-        except (TypeError, ValueError):
-            fits = False
-        if not fits:
-            raise ConfigurationError(f"{name} is {value!r}, but must be a number of 0 or more.")
-
-
-def read_seeds(given: tuple[str, ...], canonicalise: Canonicaliser) -> list[str]:
-    """The seeds' canonical URLs, each once. Raises `ConfigurationError`."""
-    entries: list[str] = []
-    for entry in given:
-        if entry.startswith("@"):
-            path = Path(entry[1:])
-            try:
-                lines = path.read_text("utf-8-sig").splitlines()
-            except (OSError, UnicodeDecodeError) as error:
-                raise ConfigurationError(f"The file of seeds {path} cannot be read: {error}.") from error
-            entries += [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-        else:
-            entries.append(entry)
-    seeds: dict[str, None] = {}
-    for entry in entries:
-        url = canonicalise(entry) if "://" in entry else None
-        if url is None:
-            hint = f"; is https://{entry} meant?" if "://" not in entry and "." in entry else ""
-            raise ConfigurationError(f"The seed {entry!r} is not a URL that begins with http:// or https://{hint}")
-        seeds[url] = None
-    if not seeds:
-        raise ConfigurationError(
-            'There are no seeds: give -a seeds="https://…,https://…" or -a seeds=@file, or a campaign that has TOPIC_SEEDS.'
-        )
-    return list(seeds)
-
-
-def announce(settings: BaseSettings, config: Config, seeds: list[str]) -> None:
-    """Put the operator's contact into the user agent, or say that there is none."""
-    agent = str(settings.get("USER_AGENT") or "")
-    if config.contact:
-        if config.contact not in agent:
-            settings.set("USER_AGENT", f"{agent.partition(' (')[0]} (+{config.contact})", priority="cmdline")
-        return
-    hosts = {urlsplit(seed).hostname or "" for seed in seeds}
-    if any(
-        "." in host and not host.endswith(NOT_THE_OPEN_WEB) and not host.startswith(("127.", "10.", "192.168."))
-        for host in hosts
-    ):
-        logger.warning(
-            "No CRAWL_CONTACT is set: give a mail address or a page, so that whoever runs a server can reach you."
-        )
-
-
-def check_redis(config: Config) -> None:
-    """Raise `FrontierUnavailable` unless there is, or can be, a Redis."""
-    if not config.redis_url:
-        server_binary()
-        folder = project_path(config.embedded_dir)
-        if folder.exists() and not folder.is_dir():
-            raise ConfigurationError(f"FRONTIER_EMBEDDED_DIR {folder} is not a folder.")
-        return
-
-    async def look() -> None:
-        client = client_of(config.redis_url, config.redis_params)
-        try:
-            await check(client, config.redis_url)
-        finally:
-            await client.aclose()
-
-    # In a loop of its own: the crawl's is running already, and nothing in it has begun.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, look()).result()

@@ -1,0 +1,120 @@
+"""A log without tracebacks for what is no fault of any code here: dead servers, and Scrapy's stumbling after a fault that was told.
+
+On the open web unreachable servers are everyday matters; each costs a line. Tracebacks of everything else stay, since those are faults of
+code. With LOG_LEVEL=DEBUG all of them stay.
+"""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import socket
+import ssl
+import zlib
+from typing import TYPE_CHECKING
+
+from scrapy import exceptions, signals
+from scrapy.core.downloader.handlers.http11 import TunnelError
+from scrapy.exceptions import NotConfigured
+from twisted.internet import error
+from twisted.web.client import ResponseFailed
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+DOWNLOADS = ("scrapy.core.scraper", "scrapy.downloadermiddlewares.robotstxt")
+CLEANING_UP = ("scrapy.core.engine", "scrapy.utils.signal")
+NETWORK_ERRORS = (
+    exceptions.CannotResolveHostError,
+    exceptions.DownloadCancelledError,
+    exceptions.DownloadConnectionRefusedError,
+    exceptions.DownloadFailedError,
+    exceptions.DownloadTimeoutError,
+    exceptions.ResponseDataLossError,
+    exceptions.UnsupportedURLSchemeError,
+    error.ConnectError,
+    error.ConnectionClosed,
+    error.DNSLookupError,
+    ResponseFailed,
+    TunnelError,
+    ConnectionError,
+    TimeoutError,
+    socket.gaierror,
+    ssl.SSLError,
+    # A body that cannot be decompressed. OSError itself would be too much: a file that is missing here is no fault of the web.
+    gzip.BadGzipFile,
+    zlib.error,
+)
+
+
+class OneLine(logging.Filter):
+    """Takes the traceback of a network error off the record of one crawler, and puts its text into the message."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__()
+        self._crawler = crawler
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Called by logging; every record goes on."""
+        fault = record.exc_info[1] if record.exc_info else None
+        if isinstance(fault, NETWORK_ERRORS) and getattr(record, "spider", None) is self._crawler.spider:
+            message, why = record.getMessage(), str(fault)
+            if not why or why not in message:
+                message = f"{message}: {type(fault).__name__}{': ' if why else ''}{why}"
+            record.msg, record.args = " ".join(message.split()), None
+            record.exc_info = record.exc_text = None
+        return True
+
+
+class QuietLogExtension:
+    """Filters the two loggers that speak of downloads, from the start of a crawl to its end."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._filter = OneLine(crawler)
+        for name in DOWNLOADS:
+            logging.getLogger(name).addFilter(self._filter)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> QuietLogExtension:
+        """Raises `NotConfigured` where LOG_LEVEL asks for everything."""
+        level = str(crawler.settings.get("LOG_LEVEL"))
+        if level in ("DEBUG", "NOTSET") or (level.isdecimal() and int(level) <= logging.DEBUG):
+            raise NotConfigured  # without a reason: Scrapy would log a warning
+        quiet = cls(crawler)
+        crawler.signals.connect(quiet.engine_stopped, signals.engine_stopped)
+        return quiet
+
+    def engine_stopped(self) -> None:
+        """Leave the loggers as they were."""
+        for name in DOWNLOADS:
+            logging.getLogger(name).removeFilter(self._filter)
+
+
+class HeldBack(logging.Filter):
+    """Holds back the errors that Scrapy meets while it closes what never opened, until it is known what they follow from."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__()
+        self._records: list[logging.LogRecord] = []
+        for name in CLEANING_UP:
+            logging.getLogger(name).addFilter(self)
+        crawler.signals.connect(self.release, signals.spider_opened)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Called by logging; records with a traceback wait."""
+        if record.exc_info:
+            self._records.append(record)
+        return not record.exc_info
+
+    def drop(self) -> None:
+        """They follow from a fault that the user is told."""
+        self._records.clear()
+        self.release()
+
+    def release(self) -> None:
+        """They are news, and so is what comes after them."""
+        for name in CLEANING_UP:
+            logging.getLogger(name).removeFilter(self)
+        for record in self._records:
+            logging.getLogger(record.name).handle(record)
+        self._records.clear()

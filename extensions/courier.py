@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
     from scrapy import Spider
 
-    from extensions.frontier.records import Settlement
+    from extensions.frontier.records import Settlement, Stats
     from extensions.frontier.redis import Exchange
     from extensions.scheduler import TwoLevelScheduler
 
@@ -249,7 +249,9 @@ class Courier:
                 self._sending.clear()
                 if isinstance(result.value, OutputError):
                     raise result.value
-                raise OutputError(f"What was fetched could not be stored: {result.value}.") from result.value
+                raise OutputError(
+                    f"What was fetched could not be stored: {str(result.value).rstrip('.')}."
+                ) from result.value
 
     def _take(self, reply: Exchange) -> None:
         scheduler = self.scheduler
@@ -378,8 +380,14 @@ class Courier:
         self.stats.set_value("frontier/redis_round_trips", self.frontier.round_trips)
         for name in ("settled", "reclaimed", "refused"):
             self.stats.set_value(f"frontier/{name}", getattr(found, name))
-        if not self.config.persist:
+        if not self.config.persist or self._had_no_beginning(found):
             await self.frontier.clear()
+
+    def _had_no_beginning(self, found: Stats) -> bool:
+        """Nothing, or only seeds of our own that failed: kept, they would count as fetched, and the next start would have nothing to do."""
+        fresh = not self.stats.get_value("frontier/resumed") and found.queued == found.leased == 0
+        mine = found.seen <= self.stats.get_value("frontier/urls_discovered", 0)
+        return fresh and mine and (not found.seen or bool(self.stats.get_value("topic/no_seed_fetched")))
 
     async def _last_exchange_of(self, reason: str) -> None:
         """Links first, and once they are safe their pages; what was not fetched goes back."""

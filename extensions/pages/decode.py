@@ -15,7 +15,7 @@ import re
 
 from bs4.dammit import EncodingDetector
 
-from extensions.pages.plausible import LATIN, WIDE, latin_share, reads_like_a_language
+from extensions.pages.plausible import JAPANESE, LATIN, WIDE, latin_share, reads_like_a_language
 
 SAMPLE = 32_768
 """Bytes, markup left out, that a guess looks at."""
@@ -91,7 +91,7 @@ def _decode_other(body: bytes, declared: str | None) -> tuple[str, str]:
         return text, "utf-8"
     sample = _MARKUP.sub(b" ", body[: 8 * SAMPLE])[:SAMPLE]
     labels = _declared(body, declared)
-    for codec in (*labels, *WIDE) if not sample.isascii() else ():
+    for codec in (*JAPANESE, *labels, *WIDE) if not sample.isascii() else ():
         text = _decoded(sample, codec)
         if text is not None and reads_like_a_language(text, codec):
             return body.decode(codec, "replace"), codec

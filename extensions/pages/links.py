@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 MAX_URL = 4_096
@@ -19,12 +19,11 @@ _DOTS = re.compile(r"(?:^|/)\.\.?(?:/|\Z)")
 _HOST_FORBIDS = re.compile(r"[\x00-\x20\x7f#%/:<>?@\[\\\]^`{|}\"]")
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """One link of a page.
 
     `url` is absolute, without fragment, and not canonical yet: the spelling of the page. `anchor` is the text of the link (of an image, what
-    stands for it), `context` the words before and after it. `nofollow` is true if every link of the page to this URL says so.
+    stands for it), `context` the words before and after it. `nofollow` is true if every link of the page to this URL says so. (A tuple, as it is made in a third of the time of a frozen dataclass.)
     """
 
     url: str

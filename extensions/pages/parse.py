@@ -130,7 +130,7 @@ _ROLES = {"navigation", "banner", "contentinfo", "complementary", "search"}
 _LINK_BEGINS, _LINK_ENDS, _ASIDE_ENDS, _HIDDEN_ENDS = "\x01\x02\x03\x04"
 _MARKS = {_LINK_BEGINS, _LINK_ENDS, _ASIDE_ENDS, _HIDDEN_ENDS}
 _NO_MARKS = dict.fromkeys(map(ord, _MARKS))
-_ANCHOR = re.compile("\x01([^\x01\x02]*)")
+_MARK = re.compile("([\x01\x02])")
 
 
 class _Walk:
@@ -179,7 +179,7 @@ class _Walk:
             if meaning <= division:
                 add(" ")
                 if meaning != part:
-                    node.insert_after(" ")
+                    node.insert_after(b" ")
                     if meaning == division and node.attrs.get("role") in _ROLES:
                         meaning = _Is.ASIDE
             elif meaning == link:
@@ -272,32 +272,57 @@ class _Walk:
         links: dict[str, Link] = {}
         here = self._url.partition("#")[0]
         bad = 0
-        for (reference, nofollow, instead), match in zip(self._found, _ANCHOR.finditer(stream), strict=True):
+        plain, anchors = _anchors(stream)
+        for (reference, nofollow, instead), (begin, end) in zip(self._found, anchors, strict=True):
             url = resolver.resolve(reference)
             if url is None:
                 bad += 1
                 continue
             if not url or url == here:
                 continue
-            anchor = (match[1].strip() or _flat(instead))[:MAX_ANCHOR]
+            anchor = (plain[begin:end].strip() or _flat(instead))[:MAX_ANCHOR]
             known = links.get(url)
             if known is None:
-                links[url] = Link(url, anchor, _context(stream, match.start(), match.end()), nofollow)
+                links[url] = Link(url, anchor, _context(plain, begin, end), nofollow)
             elif (anchor and anchor not in known.anchor) or known.nofollow != nofollow:
                 joined = known.anchor if anchor in known.anchor else f"{known.anchor} {anchor}".strip()[:MAX_ANCHOR]
                 links[url] = Link(url, joined, known.context, known.nofollow and nofollow)
         return tuple(links.values()), bad
 
 
-def _context(stream: str, begin: int, end: int) -> str:
+def _anchors(stream: str) -> tuple[str, list[tuple[int, int]]]:
+    """The stream without marks, and where in it each link's text begins and ends. A link within a link ends the outer one's text."""
+    plain: list[str] = []
+    anchors: list[tuple[int, int]] = []
+    at = 0
+    begun = False
+    space = True
+    for piece in _MARK.split(stream):
+        if piece == _LINK_BEGINS:
+            anchors.append((at, at))
+            begun = True
+        elif piece == _LINK_ENDS:
+            begun = False
+        elif piece:
+            words = piece[1:] if space and piece[0] == " " else piece  # white space on both sides of a mark is one
+            plain.append(words)
+            if begun:
+                anchors[-1] = (at, at + len(words))
+                begun = False
+            at += len(words)
+            space = piece[-1] == " "
+    return "".join(plain), anchors
+
+
+def _context(plain: str, begin: int, end: int) -> str:
     """The words around a link: whole words where words are told apart by spaces."""
     first = begin - CONTEXT
-    first = 0 if first <= 0 else stream.find(" ", first, first + _WORD) + 1 or first
+    first = 0 if first <= 0 else plain.find(" ", first, first + _WORD) + 1 or first
     last = end + CONTEXT
-    if last < len(stream):
-        cut = stream.rfind(" ", last - _WORD, last)
+    if last < len(plain):
+        cut = plain.rfind(" ", last - _WORD, last)
         last = cut if cut > 0 else last
-    return _unmarked(f"{stream[first:begin]} {stream[end:last]}")
+    return f"{plain[first:begin].rstrip()} {plain[end:last].lstrip()}".strip()
 
 
 def _unmarked(stream: str) -> str:

@@ -20,12 +20,14 @@ _HAN = frozenset(
     "張该該交规規万萬取拉格望觉覺术術领領共确確传傳师師观觀清今切院让讓识識候带帶导導争爭运運函模块塊异異请請网網页頁码碼例字符串值参參返简簡繁"
 )
 _HANGUL = frozenset("이다는에의을를가은고하지로기도사한자인시아스서나대어리그수들보해것일있전정부")
-_JAPANESE = {"cp932", "euc_jp"}
 _KOREAN = {"cp949"}
 _CHINESE = {"gb18030", "big5hkscs"}
 
-WIDE = ("euc_jp", "cp932", "gb18030", "big5hkscs", "cp949")
-"""Encodings with several bytes a character, in the order in which they are tried where none is declared: kana prove most."""
+JAPANESE = ("euc_jp", "cp932")
+"""Kana prove a decoding beyond doubt, so these are tried even before what a page declares."""
+
+WIDE = ("gb18030", "big5hkscs", "cp949")
+"""Encodings with several bytes a character, in the order in which they are tried where nothing declared fits."""
 
 # For each encoding, the accented letters of the languages that are written in it.
 LATIN = {
@@ -47,7 +49,7 @@ def reads_like_a_language(text: str, codec: str) -> bool:
         return True
     if codec in _CHINESE:
         return _reads_like_chinese(other)
-    if codec in _JAPANESE:
+    if codec in JAPANESE:
         return sum("\u3041" <= character <= "\u30ff" for character in other) > 0.2 * len(other)
     if codec in _KOREAN:
         hangul = [character for character in other if "\uac00" <= character <= "\ud7a3"]

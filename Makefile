@@ -41,4 +41,4 @@ lint: $(READY)
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) .scrapy output .mypy_cache .ruff_cache .hypothesis build
+	rm -rf $(VENV) .scrapy output .mypy_cache .ruff_cache .hypothesis build *.egg-info

@@ -27,14 +27,15 @@ Parser = Callable[[Any], Any]
 def number(*, least: float, most: float = math.inf, whole: bool = False) -> Parser:
     """A parser for numbers from `least` to `most`, whole ones only if `whole`."""
     kind = "a whole number" if whole else "a number"
-    span = f"{kind} of {least:g} or more" if most == math.inf else f"{kind} from {least:g} to {most:g}"
+    low, high = (f"{bound:.0f}" if bound == int(bound) else f"{bound:g}" for bound in (least, min(most, 10**15)))
+    span = f"{kind} of {low} or more" if most == math.inf else f"{kind} from {low} to {high}"
 
     def parse(value: Any) -> float:
         try:
             got = float(value)
         except (TypeError, ValueError):
             raise ValueError(span) from None
-        if isinstance(value, bool) or not least <= got <= most or (whole and got != int(got)) or math.isinf(got):
+        if isinstance(value, bool) or math.isinf(got) or not least <= got <= most or (whole and got != int(got)):
             raise ValueError(span)
         return int(got) if whole else got
 
@@ -214,6 +215,12 @@ class Config:
         "",
         "Mail address or page of whoever runs the crawl, told to every server in the user agent.",
     )
+    max_pages_fetched: int = setting(
+        "CRAWL_MAX_PAGES",
+        number(least=0, whole=True),
+        0,
+        "Pages after which the crawl ends, robots.txt and redirects not counted. 0: no limit.",
+    )
     max_relevant: int = setting(
         "CRAWL_MAX_RELEVANT",
         number(least=0, whole=True),
@@ -340,7 +347,12 @@ class Config:
                 values[item.name] = item.metadata["parser"](raw)
             except ValueError as error:
                 raise ConfigurationError(f"{name} is {raw!r}, but must be {error}.") from None
-        values["crawl_delay"] = max(values["crawl_delay"], settings.getfloat("DOWNLOAD_DELAY"))
+        try:
+            values["crawl_delay"] = max(values["crawl_delay"], settings.getfloat("DOWNLOAD_DELAY"))
+        except (TypeError, ValueError):
+            raise ConfigurationError(
+                f"DOWNLOAD_DELAY is {settings['DOWNLOAD_DELAY']!r}, but must be a number."
+            ) from None
         if not values["redis_url"] and values["redis_host"]:
             values["redis_url"] = f"redis://{values['redis_host']}:{values['redis_port']}"
         return cls(**values)

@@ -76,7 +76,9 @@ class Courier:
         self._last_exchange = self._last_renewal = self._last_poll = time.monotonic()
         self._idle_since: float | None = None
         self._down_since: float | None = None
+        self._seen_before = 0
         self._warned_outgrown = False
+        self._closing = False
 
     async def open(self, spider: Spider) -> None:
         """Connect and begin. Raises `CrawlError`, with nothing left running."""
@@ -108,9 +110,9 @@ class Courier:
         if config.flush_on_start:
             await self.frontier.clear()
         await self._check_fixed(crawl)
-        await self.frontier.load_scripts()
         await self.frontier.reclaim(self.now_ms(), self.agent)
         found = await self.frontier.stats()
+        self._seen_before = found.seen
         self.stats.set_value("frontier/resumed", found.seen > 0)
         if found.queued:
             logger.info("Resuming crawl %s: %d URLs queued, %d seen", crawl, found.queued, found.seen)
@@ -140,10 +142,11 @@ class Courier:
     # Sending
 
     async def _carry(self) -> None:
-        while True:
+        while not self._closing:
             try:
                 await self._wait()
-                await self._once()
+                if not self._closing:
+                    await self._once()
             except FrontierUnavailable as error:
                 self._redis_is_down(error)
                 await asyncio.sleep(RETRY_SECONDS)
@@ -159,7 +162,7 @@ class Courier:
 
     async def _wait(self) -> None:
         """Until it is worth a round trip."""
-        while True:
+        while not self._closing:
             self._kicked.clear()
             self.scheduler.sweep()
             wait = self._seconds_to_wait()
@@ -301,8 +304,8 @@ class Courier:
             ("seen/hits", filtered.hits),
         ):
             self.stats.set_value(name, value)
-        found = self.stats.get_value("frontier/urls_discovered", 0)
-        if found > self.config.expected_urls and not self._warned_outgrown:
+        found = self._seen_before + self.stats.get_value("frontier/urls_discovered", 0)
+        if found > self.scheduler.layout.outgrown_at and not self._warned_outgrown:
             self._warned_outgrown = True
             logger.warning(
                 "The crawl has discovered more than SEEN_EXPECTED_URLS=%d URLs: it goes on, but the seen-set takes up to ten times the "
@@ -349,11 +352,9 @@ class Courier:
     async def close(self, reason: str) -> None:
         """Settle what is through, give back what is not, leave."""
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
             try:
                 async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._end_of_task()
                     await self._hand_in(reason)
             except (FrontierUnavailable, TimeoutError):
                 logger.error(
@@ -363,6 +364,14 @@ class Courier:
             except OutputError as error:
                 logger.error("%s The pages concerned are not acknowledged and will be fetched again.", error)
         await self._disconnect()
+
+    async def _end_of_task(self) -> None:
+        """Let the exchange that is under way come to its end: what it acknowledges need not be said again."""
+        self._closing = True
+        self.kick()
+        if self._task is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
 
     async def _hand_in(self, reason: str) -> None:
         scheduler = self.scheduler

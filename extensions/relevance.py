@@ -7,6 +7,7 @@ reached through dull ones. A page's own wishes are respected: noindex keeps it o
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,9 @@ class TopicRelevanceMiddleware:
         self.matcher = matcher
         self.tunnel = config.tunnel
         self.max_relevant = config.max_relevant
-        self.relevant = 0
+        self.max_pages = config.max_pages_fetched
+        self.pages = self.relevant = 0
+        self._closing: asyncio.Future[None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> TopicRelevanceMiddleware:
@@ -83,10 +86,13 @@ class TopicRelevanceMiddleware:
         verdict = (
             self.model.score(page.title, page.text) if page is not None else Relevance(0.0, 0.0, 0.0, on_topic=False)
         )
+        self.pages += 1
         self.stats.inc_value("topic/pages")
         if verdict.on_topic:
             self.stats.inc_value("topic/relevant")
-        self.stats.inc_value("topic/relevance_sum", verdict.relevance)
+        if self.pages == self.max_pages:
+            self._enough("page_limit")
+        self.stats.inc_value("topic/relevance_sum", verdict.relevance)  # type: ignore[arg-type]  # Scrapy adds floats as well
         return verdict
 
     def _keep(self, response: Response, item: Any, verdict: Relevance) -> bool:
@@ -104,7 +110,7 @@ class TopicRelevanceMiddleware:
         if verdict.on_topic:
             self.relevant += 1
             if self.relevant == self.max_relevant:
-                self._enough()
+                self._enough("relevant_limit")
         return verdict.on_topic
 
     def _follow(self, response: Response, page: Page, verdict: Relevance) -> Iterator[Request]:
@@ -159,9 +165,8 @@ class TopicRelevanceMiddleware:
         """Off-topic pages in a row up to and with this one."""
         return 0 if verdict.on_topic else TopicMeta.of(response.request).hops + 1
 
-    def _enough(self) -> None:
-        import asyncio
-
+    def _enough(self, reason: str) -> None:
+        """End the crawl; what is being fetched now is still finished."""
         engine = self.crawler.engine
-        if engine is not None:
-            self._closing = asyncio.ensure_future(engine.close_spider_async(reason="relevant_limit"))
+        if engine is not None and self._closing is None:
+            self._closing = asyncio.ensure_future(engine.close_spider_async(reason=reason))

@@ -50,6 +50,7 @@ VALUES = {
     "CRAWL_DELAY_FACTOR": (["-1", "1001"], "a number from 0 to 1000", "0", 0.0),
     "CRAWL_CONTACT": ([5], TEXT, " me@example.org ", "me@example.org"),
     "CRAWL_MAX_RELEVANT": (["-1", "x"], COUNT, "200", 200),
+    "CRAWL_MAX_PAGES": (["-1", "x"], COUNT, "200", 200),
     "CAMPAIGN": ([5], TEXT, "english", "english"),
     "SEEN_CACHE_POLICY": (["CLOCK", "mru"], "one of clock, random, lru, static", "lru", "lru"),
     "SEEN_CACHE_SIZE": (["0", "1e9"], "a whole number from 1 to", "1000", 1000),

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 NOT_THE_OPEN_WEB = (".test", ".localhost", ".example", ".invalid", ".local", ".internal")
 LIMITS = {
     "depth": ("DEPTH_LIMIT", 1),
-    "pages": ("CLOSESPIDER_PAGECOUNT", 1),
+    "pages": ("CRAWL_MAX_PAGES", 1),
     "relevant": ("CRAWL_MAX_RELEVANT", 1),
     "minutes": ("CLOSESPIDER_TIMEOUT", 60),
 }

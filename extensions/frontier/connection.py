@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
 from redis.asyncio import Redis, RedisCluster
+from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from extensions.errors import ConfigurationError, FrontierUnavailable
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LEAST_VERSION = (6, 2)
-DEFAULTS: dict[str, Any] = {"socket_timeout": 30, "socket_connect_timeout": 10}
+DEFAULTS: dict[str, Any] = {"socket_timeout": 30, "socket_connect_timeout": 10, "retry": Retry(NoBackoff(), 0)}
+"""No retries within the client: a lease whose reply was lost would be taken twice. Who calls knows what may be repeated."""
+
 NOT_OURS = ("redis_cls", "encoding", "decode_responses", "retry_on_timeout", "url")
 """Arguments that scrapy-redis users may have in REDIS_PARAMS and that have no meaning here."""
 
@@ -37,6 +41,7 @@ def client_of(url: str, params: Mapping[str, Any]) -> Redis:
     parts = urlsplit(url)
     try:
         if parts.scheme == "redis+cluster":
+            del kwargs["retry"]  # a cluster's client needs its own, to follow slots that have moved
             return cast("Redis", RedisCluster.from_url("redis" + url.removeprefix("redis+cluster"), **kwargs))
         if parts.scheme == "redis+sentinel":
             return _by_sentinel(url, kwargs)

@@ -79,6 +79,7 @@ class RedisFrontier:
         self.round_trips = 0
         self._rules = msgpack.packb(asdict(rules) | {"policy": rules.policy.value}, use_bin_type=False)
         self._turn = 0
+        self._scripts_sent = False
 
     async def admit(self, now_ms: int, candidates: Sequence[Candidate]) -> Admission:
         """Seen test, bounds, URL queue and server rank for a batch. Raises ValueError for an impossible candidate."""
@@ -174,14 +175,6 @@ class RedisFrontier:
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
 
-    async def load_scripts(self) -> None:
-        """Tell Redis the scripts, so that the first calls need not be sent twice."""
-        try:
-            for name in VERBS:
-                await self.client.script_load(script(name).source)
-        except (RedisError, OSError) as error:
-            raise unavailable(error) from error
-
     async def about(self, fixed: dict[str, str]) -> dict[str, str]:
         """What was fixed when the crawl began; `fixed` if it begins now."""
         try:
@@ -202,11 +195,13 @@ class RedisFrontier:
         if not calls:
             return []
         try:
+            if not self._scripts_sent:
+                # All of them before the first use: if Redis knew only some, an exchange would run out of its order.
+                await self._send_scripts()
             replies = await self._send(calls)
             unknown = [place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
             if unknown:
-                for source in {calls[place].script.source for place in unknown}:
-                    await self.client.script_load(source)
+                await self._send_scripts()
                 again = await self._send([calls[place] for place in unknown])
                 for place, reply in zip(unknown, again, strict=True):
                     replies[place] = reply
@@ -216,6 +211,14 @@ class RedisFrontier:
             if isinstance(reply, Exception):
                 raise unavailable(reply) from reply
         return replies
+
+    async def _send_scripts(self) -> None:
+        self.round_trips += 1
+        pipe = self.client.pipeline(transaction=False)
+        for verb in VERBS:
+            pipe.script_load(script(verb).source)
+        await pipe.execute()
+        self._scripts_sent = True
 
     async def _send(self, calls: Sequence[Call]) -> list[Any]:
         self.round_trips += 1
@@ -294,6 +297,9 @@ def _packed(arguments: Any) -> bytes:
 
 
 def _settlement(one: Settlement) -> list[Any]:
+    times = (*one.connection_ms, *one.response_ms, one.delay_ms or 0.0, one.due_ms)
+    if not (one.pages >= 0 and one.failures >= 0 and all(math.isfinite(time) and time >= 0 for time in times)):
+        raise ValueError(f"No lease can be settled as {one!r}")
     return [
         one.server,
         one.token,

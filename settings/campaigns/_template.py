@@ -13,7 +13,7 @@ TOPIC_SEEDS = ["https://example.org/gardening/"]
 CRAWL_CONTACT = "you@example.org"
 
 # When to stop. Whatever comes first; without any, the crawl ends when nothing promising is left.
-CLOSESPIDER_PAGECOUNT = 10_000  # pages fetched
+CRAWL_MAX_PAGES = 10_000  # pages fetched
 # CRAWL_MAX_RELEVANT = 1_000    # pages on topic
 # CLOSESPIDER_TIMEOUT = 3600    # seconds
 # DEPTH_LIMIT = 10              # links from a seed

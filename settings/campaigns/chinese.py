@@ -6,7 +6,7 @@ TOPIC_SEEDS = [
     "https://rocketmq.apache.org/zh/",
     "https://www.sofastack.tech/",
 ]
-CLOSESPIDER_PAGECOUNT = 2_000
+CRAWL_MAX_PAGES = 2_000
 FRONTIER_MAX_PAGES_PER_SERVER = 500
 # Chinese sites link to one another seldom, so go further through pages that are off topic.
 TOPIC_TUNNEL = 4

@@ -6,5 +6,5 @@ TOPIC_SEEDS = [
     "https://docs.github.com/en/get-started/using-git",
     "https://www.mercurial-scm.org/guide",
 ]
-CLOSESPIDER_PAGECOUNT = 2_000
+CRAWL_MAX_PAGES = 2_000
 FRONTIER_MAX_PAGES_PER_SERVER = 500

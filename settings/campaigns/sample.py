@@ -3,9 +3,9 @@
 It is the one campaign that hurries: the servers are our own.
 """
 
-TOPIC = "asyncio:2, asynchronous networking, event loop, coroutine, socket, transport protocol, stream reader"
+TOPIC = "asynchronous, networking, asyncio, http"
 TOPIC_SEEDS = ["http://www.python.test/"]
-CLOSESPIDER_PAGECOUNT = 300
+CRAWL_MAX_PAGES = 300
 CRAWL_DELAY = 0.0
 CRAWL_DELAY_FACTOR = 0.0
 CONCURRENT_REQUESTS = 16

@@ -51,7 +51,7 @@ class Crawl:
             "FRONTIER_CRAWL": self.name,
             "OUTPUT_DIR": self.output,
             "SCHEDULER_FLUSH_ON_START": "True",
-            "CLOSESPIDER_PAGECOUNT": str(pages),
+            "CRAWL_MAX_PAGES": str(pages),
             **self.settings,
         }
         options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]

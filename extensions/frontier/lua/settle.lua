@@ -38,8 +38,9 @@ local function settle(server, token, done, pages, failures, connection_ms, respo
   if carried >= 1 then s.rpc = carried end
   if delay_ms >= 0 then s.delay = delay_ms end
   s.due = math.max(s.due, due)
-  local fields = {'pages', whole(s.pages), 'fails', whole(s.fails), 'due', whole(s.due), 'rpc', whole(s.rpc)}
-  for name, value in pairs({ct = s.ct, rt = s.rt, delay = s.delay}) do
+  local fields = {'pages', whole(s.pages), 'fails', whole(s.fails), 'due', whole(s.due)}
+  local measured = {ct = s.ct, rt = s.rt, delay = s.delay, rpc = carried >= 1 and s.rpc or nil}
+  for name, value in pairs(measured) do
     fields[#fields + 1] = name
     fields[#fields + 1] = exact(value)
   end

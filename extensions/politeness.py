@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import Deferred
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 REMEMBERED_SERVERS = 20_000
 OVERLOADED = frozenset({429, 503})
+UNAVAILABLE = frozenset({502, 503, 504, 520, 521, 522, 523, 524})
+"""Answers that stand for a server behind, or in place of, the one that does not answer: a failure of the server, not of the page."""
 NOT_FETCHED: Deferred[None] = Deferred()
 
 
@@ -82,6 +85,9 @@ class PoliteRobotsMiddleware(RobotsTxtMiddleware):
         spider: Spider | None = None,  # noqa: ARG002 - Scrapy's signature
     ) -> Request | None:
         """Raise IgnoreRequest where robots.txt forbids; return the request where the server must be left alone first."""
+        if request.meta.get("dont_obey_robotstxt") and request.callback is NO_CALLBACK:
+            # robots.txt itself. Scrapy would try it again at once, with no delay between; without it everything is allowed.
+            request.meta["dont_retry"] = True
         place = urlsplit(request.url).netloc
         fetched_now = isinstance(self._parsers.get(place, NOT_FETCHED), Deferred)
         await super().process_request(request)

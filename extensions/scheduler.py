@@ -35,7 +35,7 @@ from extensions.errors import ConfigurationError, CrawlError, OutputError, Unser
 from extensions.fingerprint import CanonicalFingerprinter
 from extensions.frontier.records import Candidate
 from extensions.openserver import HandedOut, OpenServer
-from extensions.politeness import CrawlDelays
+from extensions.politeness import UNAVAILABLE, CrawlDelays
 from extensions.seen import SeenLayout
 from extensions.serialise import payload_of, request_of
 from extensions.topicmeta import TopicMeta
@@ -136,7 +136,7 @@ class TwoLevelScheduler(BaseScheduler):
         canonical = self.dupefilter.canonicalise(request.url)
         if canonical is None:
             self.stats.inc_value("frontier/uncrawlable")
-            logger.warning("Not crawlable, only http and https are: %s", request)
+            logger.warning("Not crawlable: %.200s", request)
             return False
         topic = TopicMeta.of(request)
         plain_get = request.method == "GET" and not request.body
@@ -191,13 +191,16 @@ class TwoLevelScheduler(BaseScheduler):
         known = self.dupefilter.filter
         canonicalise = self.dupefilter.canonicalise
         payload: bytes | None = None
-        found = total = 0
+        found = total = uncrawlable = 0
         for url, quality in links:
             total += 1
             if not known.is_news(url, quality):
                 continue
             canonical = canonicalise(url)
-            if canonical is None or (canonical != url and not known.is_news(canonical, quality)):
+            if canonical is None:
+                uncrawlable += 1
+                continue
+            if canonical != url and not known.is_news(canonical, quality):
                 continue
             server, member = split_server(canonical)
             if isinstance(self.fingerprinter, CanonicalFingerprinter):
@@ -211,7 +214,9 @@ class TwoLevelScheduler(BaseScheduler):
             bucket, remainder = self.layout.place(digest)
             self._offer(Candidate(server, member, bucket, remainder, quality, depth, hops, payload=payload))
             found += 1
-        self.stats.inc_value("frontier/urls_duplicate", total - found)
+        self.stats.inc_value("frontier/urls_duplicate", total - found - uncrawlable)
+        if uncrawlable:
+            self.stats.inc_value("frontier/uncrawlable", uncrawlable)
         return found
 
     def put_back(self, request: Request) -> bool:
@@ -339,7 +344,7 @@ class TwoLevelScheduler(BaseScheduler):
         handed = self._handed.get(request)
         if handed is None:
             return
-        handed.answered = True
+        handed.answered = response.status not in UNAVAILABLE
         pause = self.delays.retry_after(response)
         if pause:
             self.stats.inc_value("politeness/retry_after")

@@ -128,6 +128,8 @@ class TopicRelevanceMiddleware:
         assert self.matcher is not None
         matcher, parent = self.matcher, self.model.probability(verdict.relevance)
         longest = self.crawler.settings.getint("URLLENGTH_LIMIT") or 1 << 30
+        if too_long := sum(len(link.url) > longest for link in page.links):
+            self.stats.inc_value("links/too_long", too_long)
         ranked = (
             (
                 link.url,

@@ -21,6 +21,11 @@ DOWNLOADER_MIDDLEWARES = {
     # Scrapy's robots.txt middleware, with the crawl delay kept between robots.txt and the first page.
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "extensions.politeness.PoliteRobotsMiddleware": 100,
+    # Scrapy's redirects, without a page lost to a redirect that leads nowhere.
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
+    "extensions.redirects.ForgivingMetaRefreshMiddleware": 580,
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
+    "extensions.redirects.ForgivingRedirectMiddleware": 600,
     # Next to the downloader, to see every attempt that failed, also those that are tried again.
     "extensions.failures.FetchFailureMiddleware": 995,
 }

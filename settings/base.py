@@ -75,6 +75,8 @@ DOWNLOAD_TIMEOUT = 30
 DNS_TIMEOUT = 10
 RETRY_TIMES = 2
 REDIRECT_MAX_TIMES = 10
+# Each attempt is counted, and the failure is told once already.
+RETRY_GIVE_UP_LOG_LEVEL = "INFO"
 # Decompressed too, so a small file cannot fill the memory. Scrapy's own default is 1 GiB.
 DOWNLOAD_MAXSIZE = 16 * 1024 * 1024
 DOWNLOAD_WARNSIZE = 0

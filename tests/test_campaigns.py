@@ -76,8 +76,8 @@ def test_what_a_campaign_leaves_out_is_as_in_the_base_settings():
 
 
 def test_the_command_line_wins_over_a_campaign():
-    got = settings_of(CAMPAIGN="sample", TOPIC_TUNNEL="1", CLOSESPIDER_PAGECOUNT="5")
-    assert (got.getint("TOPIC_TUNNEL"), got.getint("CLOSESPIDER_PAGECOUNT")) == (1, 5)
+    got = settings_of(CAMPAIGN="sample", TOPIC_TUNNEL="1", CRAWL_MAX_PAGES="5")
+    assert (got.getint("TOPIC_TUNNEL"), got.getint("CRAWL_MAX_PAGES")) == (1, 5)
     assert got["CRAWL_DELAY"] == 0.0, "the campaign counts for the rest"
 
 
@@ -108,7 +108,7 @@ def test_a_campaign_is_a_valid_configuration_with_a_topic_and_seeds(name):
     config = Config.from_settings(Settings(values))
     assert len(Topic.load(config.topic).terms) >= 3
     assert read_seeds(config.seeds, Canonicaliser(config.drop_parameters))
-    assert values["CLOSESPIDER_PAGECOUNT"] > 0, "an example that never ends is a bad example"
+    assert values["CRAWL_MAX_PAGES"] > 0, "an example that never ends is a bad example"
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import time
 from collections import defaultdict
@@ -21,7 +22,8 @@ def page(*links, title="page", size=0):
 
 def tree(folder, hosts, pages):
     """Pages 0 to pages-1 spread over the hosts; each links to four later ones. The first is http://h0.test/0."""
-    url = lambda n: f"http://h{n % hosts}.test/{n}"
+    def url(n):
+        return f"http://h{n % hosts}.test/{n}"
     for n in range(pages):
         children = [url(child) for child in range(4 * n + 1, 4 * n + 5) if child < pages]
         write_site(folder, f"h{n % hosts}.test", {f"/{n}": page(*children)})
@@ -44,7 +46,7 @@ def requests_by_host(web, robots=False):
 
 
 def gaps_ms(records):
-    return [later["start_ms"] - earlier["end_ms"] for earlier, later in zip(records, records[1:], strict=False)]
+    return [later["start_ms"] - earlier["end_ms"] for earlier, later in itertools.pairwise(records)]
 
 
 def test_every_page_is_fetched_once_and_the_crawl_ends_by_itself(tmp_path, settings):

@@ -308,8 +308,8 @@ class TwoLevelScheduler(BaseScheduler):
             handed = HandedOut(server, url)
             try:
                 request = request_of(server.lease.server, url, self.spider)
-            except (ValueError, KeyError, AttributeError) as error:
-                # Queued by another version of the spider: the callback is gone, say.
+            except Exception as error:  # noqa: BLE001 - else the engine would stop asking, and the crawl never end
+                # Queued by another version of the spider: the callback is gone, the class of the request, or what it needs.
                 self.stats.inc_value("frontier/unreadable")
                 logger.error("A queued request of %s cannot be made again: %s", server.lease.server, error)
                 server.through.append(handed)
@@ -381,7 +381,9 @@ class TwoLevelScheduler(BaseScheduler):
 
     def _robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         agent = self.crawler.settings["ROBOTSTXT_USER_AGENT"] or self.crawler.settings["USER_AGENT"]
-        self.delays.robots_ask(request.url, robotparser.crawl_delay(agent))
+        canonical = self.dupefilter.canonicalise(request.url)  # as the lease's server is spelt
+        if canonical:
+            self.delays.robots_ask(canonical, robotparser.crawl_delay(agent))
 
     def _item_error(self, response: Response | None, failure: Failure) -> None:
         """An item that could not be stored: its page must not be acknowledged, and the crawl cannot go on."""

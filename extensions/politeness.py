@@ -2,13 +2,16 @@
 
 The crawl delay of a server is the largest of three: the campaign's minimum, the Crawl-delay of its robots.txt, and Mercator's multiple of
 the last response time (Najork and Heydon 2001); the last two are bounded. A server that answers 429 or 503 is left alone for as long as its
-Retry-After says, within the same bound.
+Retry-After says, in seconds or until a date, within the same bound.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -68,8 +71,25 @@ class CrawlDelays:
         if response.status not in OVERLOADED:
             return 0.0
         said = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
-        seconds = float(said) if said.isdecimal() else 10 * max(self.least_ms, 1000.0) / 1000
+        if said.isdecimal():
+            seconds = float(said)
+        elif (then := instant_of(said)) is not None:
+            # By the server's own clock, which may not be ours.
+            now = instant_of((response.headers.get("Date") or b"").decode("latin-1"))
+            seconds = max(0.0, then - (time.time() if now is None else now))
+        else:
+            seconds = 10 * max(self.least_ms, 1000.0) / 1000
         return min(seconds * 1000, self.most_ms)
+
+
+def instant_of(http_date: str) -> float | None:
+    """Seconds since 1970 of a date in any of HTTP's three forms (RFC 9110, section 5.6.7); None for what is no date."""
+    try:
+        parsed = parsedate_to_datetime(http_date)
+    except (ValueError, OverflowError):
+        return None
+    # Without a zone it is asctime's form, and HTTP's dates are in UTC.
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
 
 
 class PoliteRobotsMiddleware(RobotsTxtMiddleware):
@@ -90,10 +110,12 @@ class PoliteRobotsMiddleware(RobotsTxtMiddleware):
             request.meta["dont_retry"] = True
         place = urlsplit(request.url).netloc
         fetched_now = isinstance(self._parsers.get(place, NOT_FETCHED), Deferred)
-        await super().process_request(request)
+        try:
+            await super().process_request(request)
+        finally:  # also where it forbids
+            self._forget_oldest()
         if request.meta.get("dont_obey_robotstxt") or not fetched_now:
             return None
-        self._forget_oldest()
         scheduler: Any = self.crawler.engine.scheduler if self.crawler.engine else None
         if hasattr(scheduler, "put_back") and scheduler.put_back(request):
             return request

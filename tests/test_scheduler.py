@@ -22,8 +22,10 @@ def page(*links, title="page", size=0):
 
 def tree(folder, hosts, pages):
     """Pages 0 to pages-1 spread over the hosts; each links to four later ones. The first is http://h0.test/0."""
+
     def url(n):
         return f"http://h{n % hosts}.test/{n}"
+
     for n in range(pages):
         children = [url(child) for child in range(4 * n + 1, 4 * n + 5) if child < pages]
         write_site(folder, f"h{n % hosts}.test", {f"/{n}": page(*children)})
@@ -285,3 +287,54 @@ def test_many_partitions_bring_the_same_pages(tmp_path, settings):
     with LocalWeb(tmp_path / "web") as web:
         crawl(WALKER, tmp_path, settings | web.settings() | {"WALK_FROM": "http://h0.test/0", "FRONTIER_PARTITIONS": 8})
     assert sorted(entry["url"] for entry in seen(tmp_path)) == sorted(urls)
+
+
+def test_a_server_that_never_answers_is_given_up_and_the_crawl_ends(tmp_path, settings):
+    write_site(tmp_path / "web", "a.test", {"/": page("http://b.test/", *(f"http://dead.test/{n}" for n in range(40)))})
+    write_site(tmp_path / "web", "b.test", {"/": page()})
+    with LocalWeb(tmp_path / "web") as web:  # an unknown host answers 502
+        stats = crawl(WALKER, tmp_path, settings | web.settings() | {"FRONTIER_MAX_FAILURES_PER_SERVER": 5})
+        asked = len(requests_by_host(web)["dead.test"])
+    assert {entry["url"] for entry in seen(tmp_path)} == {"http://a.test/", "http://b.test/"}
+    assert stats["finish_reason"] == "finished"
+    assert 5 <= asked < 60, "a lease of 40 URLs and their second tries, and then no more"
+
+
+def test_an_overcrowded_server_keeps_its_best_urls(tmp_path, settings):
+    write_site(tmp_path / "web", "a.test", {"/": page(*(f"http://b.test/{n}" for n in range(30)))})
+    write_site(tmp_path / "web", "b.test", {f"/{n}": page() for n in range(30)})
+    with LocalWeb(tmp_path / "web") as web:
+        stats = crawl(WALKER, tmp_path, settings | web.settings() | {"FRONTIER_MAX_PENDING_PER_SERVER": 12})
+    assert len(seen(tmp_path)) == 13
+    assert stats["frontier/dropped"] == 18
+
+
+def test_two_processes_share_a_crawl_and_both_end_when_it_is_done(tmp_path, settings):
+    urls = tree(tmp_path / "web", hosts=8, pages=250)
+    folders = [tmp_path / "one", tmp_path / "two"]
+    with LocalWeb(tmp_path / "web", latency_ms=10) as web:
+        mine = (
+            settings | web.settings() | {"WALK_FROM": "http://h0.test/0", "CRAWL_DELAY": 0.02, "CONCURRENT_REQUESTS": 3}
+        )
+        processes = []
+        for folder in folders:
+            folder.mkdir()
+            processes.append(start(WALKER, folder, mine))
+        assert [process.wait(60) for process in processes] == [0, 0]
+        by_host = requests_by_host(web)
+    pages = [[entry["url"] for entry in seen(folder)] for folder in folders]
+    assert sorted(pages[0] + pages[1]) == sorted(urls)
+    assert min(map(len, pages)) > 0
+    assert min(gap for records in by_host.values() for gap in gaps_ms(records)) >= 19
+
+
+def test_a_crawl_that_outgrows_its_seen_set_says_what_to_do(tmp_path, settings):
+    write_site(tmp_path / "web", "a.test", {"/": page(*(f"/{n}" for n in range(900)))})
+    with LocalWeb(tmp_path / "web") as web:
+        stats = crawl(
+            WALKER,
+            tmp_path,
+            settings | web.settings() | {"SEEN_EXPECTED_URLS": 10, "FRONTIER_MAX_PENDING_PER_SERVER": 5},
+        )
+    assert stats["frontier/urls_discovered"] == 901
+    assert "Begin the next crawl with a greater SEEN_EXPECTED_URLS" in log_of(tmp_path)

@@ -50,7 +50,7 @@ class Resolver:
         self._base = base.partition("#")[0]
 
     def resolve(self, reference: str) -> str | None:
-        """The absolute URL without its fragment; "" for what leads to no page (a bare fragment, `mailto:`); None for a broken one."""
+        """The absolute URL without its fragment; "" for what leads to no page (a bare fragment, `mailto:`); None for a broken one (`javascript:` included)."""
         # Most references are printable and plain; everything else takes a careful way.
         if not reference.isprintable() or "\\" in reference or " " in reference:
             reference = _cleaned(reference)
@@ -59,7 +59,7 @@ class Resolver:
         reference = reference.partition("#")[0]
         scheme = _SCHEME.match(reference) if ":" in reference else None
         if not reference or (scheme and scheme[0].lower() not in _FETCHED):
-            return ""
+            return None if scheme and scheme[0].lower() == "javascript:" else ""
         url = self._joined(reference) if len(reference) <= MAX_URL else None
         return url if url is not None and len(url) <= MAX_URL else None
 

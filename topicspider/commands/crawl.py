@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import resource
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MANY = 65_536
 FAULTS = frozenset({"output_error", "scheduler_error"})
 
 
@@ -30,6 +33,7 @@ class Command(crawl.Command):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run one spider to its end."""
+        allow_many_connections()
         try:
             super().run(args, opts)
         except CrawlError as error:  # a campaign that there is not
@@ -69,6 +73,15 @@ class Command(crawl.Command):
 
         crawler.crawl_async = told_in_a_sentence  # type: ignore[method-assign]
         return crawler
+
+
+def allow_many_connections() -> None:
+    """Raise the limit of open files as far as this user may: every server met lately keeps a connection open for a while."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MANY if hard == resource.RLIM_INFINITY else min(hard, MANY)
+    if soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def fault_behind(error: BaseException | None) -> CrawlError | None:

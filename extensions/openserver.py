@@ -42,8 +42,6 @@ class OpenServer:
     through: list[HandedOut] = field(default_factory=list)
     """Finished and not yet acknowledged."""
     requests: int = 0
-    failures: int = 0
-    """In a row, at the end of what is `through`."""
     first_ms: float | None = None
     response_ms: list[float] = field(default_factory=list)
     connection_ms: list[float] = field(default_factory=list)
@@ -97,7 +95,7 @@ class OpenServer:
             token=self.lease.token,
             done=tuple(one.url.member for one in ready if one.stored),
             pages=sum(one.answered for one in ready),
-            failures=min(self.failures, sum(not one.answered for one in ready)),
+            failures=failures_in_a_row(ready),
             connection_ms=tuple(self.connection_ms),
             response_ms=tuple(self.response_ms),
             carried=self.carried,
@@ -108,3 +106,14 @@ class OpenServer:
         self.through = later
         self.connection_ms, self.response_ms, self.carried = [], [], None
         return settlement
+
+
+def failures_in_a_row(through: list[HandedOut]) -> int:
+    """How many requests at the end of the list failed. What was never sent, since robots.txt forbids it, say, is neither a failure nor an answer."""
+    failures = 0
+    for one in through:
+        if one.answered:
+            failures = 0
+        elif one.downloaded:
+            failures += 1
+    return failures

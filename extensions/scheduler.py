@@ -364,7 +364,6 @@ class TwoLevelScheduler(BaseScheduler):
         server.measured(elapsed)
         self._leave_alone(server, now, elapsed)
         handed.downloaded = True
-        server.failures = 0 if handed.answered else server.failures + 1
         server.busy = False
         self._note_due(server)
 

@@ -12,23 +12,16 @@ import asyncio
 import contextlib
 import logging
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import NotConfigured
-from scrapy.utils.project import data_path
 from twisted.python.failure import Failure
 
-from extensions.errors import ConfigurationError, FrontierUnavailable, OutputError
-from extensions.frontier.agents import AgentName
-from extensions.frontier.connection import RedisClock, check, client_of
-from extensions.frontier.embedded import EmbeddedRedis
-from extensions.frontier.redis import RedisFrontier
+from extensions.errors import FrontierUnavailable, OutputError
 from extensions.seedlist import SeedList
+from extensions.session import Session
 from extensions.signals import settling
 
 if TYPE_CHECKING:
-    from redis.asyncio import Redis
     from scrapy import Spider
 
     from extensions.frontier.records import Settlement, Stats
@@ -57,14 +50,10 @@ class Courier:
         self.scheduler = scheduler
         self.config = scheduler.config
         self.stats = scheduler.stats
-        self.now_ms = RedisClock()
+        self.session = Session(self.config, max_depth=scheduler.max_depth, seen_bits=scheduler.layout.bits)
+        self.now_ms = self.session.now_ms
         self.finished = False
         """The frontier is empty, nothing is leased by anyone, and nothing is held here."""
-        self.frontier: RedisFrontier
-        self.agent = ""
-        self._client: Redis | None = None
-        self._embedded: EmbeddedRedis | None = None
-        self._name: AgentName | None = None
         self._seeds: SeedList
         self._lease_ms = int(self.config.lease_seconds * 1000)
         self._kicked = asyncio.Event()
@@ -82,58 +71,11 @@ class Courier:
 
     async def open(self, spider: Spider) -> None:
         """Connect and begin. Raises `CrawlError`, with nothing left running."""
-        try:
-            await self._open(spider)
-        except BaseException:
-            await self._disconnect()
-            raise
-
-    async def _open(self, spider: Spider) -> None:
-        config = self.config
-        crawl = config.crawl_of(spider.name)
-        url = config.redis_url or str(config.redis_params.get("url", ""))
-        if not url:
-            self._embedded = EmbeddedRedis(project_path(config.embedded_dir))
-            await asyncio.to_thread(self._embedded.start)
-            url = self._embedded.url
-        self._client = client_of(url, config.redis_params if config.redis_url else {})
-        await check(self._client, url)
-        await self.now_ms.set_by(self._client)
-        self._name = AgentName(project_path(".scrapy/agents"), crawl, config.agent)
-        try:
-            self.agent = self._name.take()
-        except BlockingIOError:
-            raise ConfigurationError(
-                f"Another process runs as FRONTIER_AGENT {config.agent} in the crawl {crawl}: give each a name of its own."
-            ) from None
-        self.frontier = RedisFrontier(self._client, crawl, config.rules(self.scheduler.max_depth), config.partitions)
-        if config.flush_on_start:
-            await self.frontier.clear()
-        await self._check_fixed(crawl)
-        await self.frontier.reclaim(self.now_ms(), self.agent)
-        found = await self.frontier.stats()
+        found = await self.session.open(self.config.crawl_of(spider.name))
         self._seen_before = found.seen
         self.stats.set_value("frontier/resumed", found.seen > 0)
-        if found.queued:
-            logger.info("Resuming crawl %s: %d URLs queued, %d seen", crawl, found.queued, found.seen)
-        self._seeds = SeedList(self._client, config, spider)
+        self._seeds = SeedList(self.session.client, self.config, spider)
         self._task = asyncio.ensure_future(self._carry())
-
-    async def _check_fixed(self, crawl: str) -> None:
-        """What cannot change once a crawl has begun."""
-        mine = {
-            "order": "quality" if self.frontier.orders_by_quality else "first in, first out",
-            "partitions": str(self.config.partitions),
-            "seen_bits": str(self.scheduler.layout.bits),
-        }
-        named = {"order": "FRONTIER_POLICY", "partitions": "FRONTIER_PARTITIONS", "seen_bits": "SEEN_EXPECTED_URLS"}
-        found = await self.frontier.about(mine)
-        for name, value in mine.items():
-            if found[name] != value:
-                raise ConfigurationError(
-                    f"The crawl {crawl} was begun with another {named[name]} ({name} {found[name]}, now {value}): set it back, "
-                    "begin another crawl with -s FRONTIER_CRAWL=<name>, or forget this one with -s SCHEDULER_FLUSH_ON_START=True."
-                )
 
     def kick(self) -> None:
         """Something has changed here; look soon."""
@@ -209,12 +151,12 @@ class Courier:
         if not rest:
             scheduler.batch += 1  # what is found from now on goes with the next
         try:
-            reply = await self.frontier.exchange(
+            reply = await self.session.frontier.exchange(
                 self.now_ms(),
                 candidates=candidates,
                 settlements=self._sending,
                 renewals=renewals,
-                agent=self.agent,
+                agent=self.session.agent,
                 servers=room,
                 lease_ms=self._lease_ms,
             )
@@ -232,6 +174,7 @@ class Courier:
         self._redis_is_up()
         if renew:
             self._last_renewal = time.monotonic()
+            await self.session.set_clock()
         self._take(reply)
         await self._poll()
 
@@ -299,7 +242,7 @@ class Courier:
             ("frontier/queued", reply.queued),
             ("frontier/leased", reply.leased),
             ("frontier/open_servers", self.scheduler.undrained),
-            ("frontier/redis_round_trips", self.frontier.round_trips),
+            ("frontier/redis_round_trips", self.session.frontier.round_trips),
             ("seen/lookups", filtered.lookups),
             ("seen/hits", filtered.hits),
         ):
@@ -324,7 +267,7 @@ class Courier:
             self._last_poll = time.monotonic()
             pushed = await self._seeds.take(self.scheduler)
             if not pushed and self._remote_left:
-                await self.frontier.reclaim(self.now_ms())
+                await self.session.frontier.reclaim(self.now_ms())
             if pushed:
                 return
             idle = idle and not self.scheduler.candidates
@@ -363,7 +306,7 @@ class Courier:
                 )
             except OutputError as error:
                 logger.error("%s The pages concerned are not acknowledged and will be fetched again.", error)
-        await self._disconnect()
+        await self.session.close()
 
     async def _end_of_task(self) -> None:
         """Let the exchange that is under way come to its end: what it acknowledges need not be said again."""
@@ -383,14 +326,14 @@ class Courier:
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
             break
-        found = await self.frontier.stats()
+        found = await self.session.frontier.stats()
         self.stats.set_value("frontier/servers", found.servers)
         self.stats.set_value("frontier/queued", found.queued)
-        self.stats.set_value("frontier/redis_round_trips", self.frontier.round_trips)
+        self.stats.set_value("frontier/redis_round_trips", self.session.frontier.round_trips)
         for name in ("settled", "reclaimed", "refused"):
             self.stats.set_value(f"frontier/{name}", getattr(found, name))
         if not self.config.persist or self._had_no_beginning(found):
-            await self.frontier.clear()
+            await self.session.frontier.clear()
 
     def _had_no_beginning(self, found: Stats) -> bool:
         """Nothing, or only seeds of our own that failed: kept, they would count as fetched, and the next start would have nothing to do."""
@@ -403,7 +346,7 @@ class Courier:
         scheduler = self.scheduler
         while scheduler.candidates:
             batch = scheduler.candidates[:BIGGEST_BATCH]
-            await self.frontier.admit(self.now_ms(), batch)
+            await self.session.frontier.admit(self.now_ms(), batch)
             del scheduler.candidates[: len(batch)]
         given_back = [
             settlement
@@ -414,31 +357,6 @@ class Courier:
         self._sending += given_back
         if self._sending:
             self._make_durable()
-            await self.frontier.settle(self.now_ms(), self._sending)
+            await self.session.frontier.settle(self.now_ms(), self._sending)
             self._sending = []
         logger.debug("Handed in after %s", reason)
-
-    async def _disconnect(self) -> None:
-        if self._client is not None:
-            with contextlib.suppress(Exception):
-                await self._client.aclose()
-            self._client = None
-        if self._name is not None:
-            self._name.free()
-        if self._embedded is not None:
-            await asyncio.to_thread(self._embedded.stop)
-            self._embedded = None
-
-
-def project_path(path: str) -> Path:
-    """A path below the project's folder, or below the working folder where there is no project (in an egg)."""
-    given = Path(path)
-    if given.is_absolute():
-        return given
-    parts = given.parts
-    if parts and parts[0] == ".scrapy":
-        try:
-            return Path(data_path(str(Path(*parts[1:])) if len(parts) > 1 else "."))
-        except NotConfigured:
-            return given.absolute()
-    return given.absolute()

@@ -156,7 +156,7 @@ class TwoLevelScheduler(BaseScheduler):
             logger.error("%s", error)
             return False
         bucket, remainder = self.layout.place(digest)
-        depth = int(request.meta.get("depth", 0))
+        depth = max(0, int(request.meta.get("depth", 0)))
         self._offer(
             Candidate(server, member, bucket, remainder, topic.quality, depth, topic.hops, request.dont_filter, payload)
         )

@@ -37,7 +37,8 @@ class TopicMeta:
         if found is None:
             priority = request.priority if request is not None else 0
             return cls(quality=1 / (1 + math.exp(-max(-300.0, min(300.0, priority / 10)))))
-        return cls(float(found["quality"]), int(found["hops"]), str(found["referrer"]))
+        quality = min(1.0, max(0.0, float(found["quality"])))  # in this order, so that NaN counts as 0
+        return cls(quality, max(0, int(found["hops"])), str(found["referrer"]))
 
     def put(self, meta: dict[str, Any]) -> None:
         """Write it into a request's meta."""

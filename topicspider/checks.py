@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from extensions.courier import project_path
 from extensions.errors import ConfigurationError
 from extensions.frontier.connection import check, client_of
 from extensions.frontier.embedded import server_binary
+from extensions.session import project_path
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

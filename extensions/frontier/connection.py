@@ -85,7 +85,10 @@ class RedisClock:
     async def set_by(self, client: Redis) -> None:
         """Read the server's time; half of the round trip is taken for the way back."""
         before = time.monotonic()
-        seconds, micros = await client.time()
+        try:
+            seconds, micros = await client.time()
+        except (RedisError, OSError) as error:
+            raise FrontierUnavailable(f"Redis does not tell the time ({type(error).__name__}: {error}).") from error
         after = time.monotonic()
         self._offset_ms = seconds * 1000 + micros / 1000 - (before + after) / 2 * 1000
 

@@ -120,6 +120,16 @@ def mapping(value: Any) -> dict[str, Any]:
     return {str(key): value[key] for key in value}
 
 
+def redis_url_of(values: Mapping[str, Any]) -> str:
+    """The URL that scrapy-redis's other ways of naming a Redis come to; empty if none is used."""
+    params = values["redis_params"]
+    host = values["redis_host"] or params.get("host")
+    if params.get("url") or not host:
+        return str(params.get("url") or "")
+    port = params.get("port", values["redis_port"]) if not values["redis_host"] else values["redis_port"]
+    return f"redis://{host}:{port}/{params.get('db', values['redis_db'])}"
+
+
 def setting(name: str, parser: Parser, default: Any, doc: str) -> Any:
     """Declare one setting as a field of `Config`."""
     return field(default=default, metadata={"name": name, "parser": parser, "doc": doc})
@@ -302,6 +312,9 @@ class Config:
     redis_port: int = setting(
         "REDIS_PORT", number(least=1, most=65535, whole=True), 6379, "Port that goes with REDIS_HOST."
     )
+    redis_db: int = setting(
+        "REDIS_DB", number(least=0, whole=True), 0, "Number of the database that goes with REDIS_HOST."
+    )
     redis_params: Mapping[str, Any] = setting(
         "REDIS_PARAMS", mapping, None, "More arguments for the Redis connection, such as a password or time-outs."
     )
@@ -353,8 +366,8 @@ class Config:
             raise ConfigurationError(
                 f"DOWNLOAD_DELAY is {settings['DOWNLOAD_DELAY']!r}, but must be a number."
             ) from None
-        if not values["redis_url"] and values["redis_host"]:
-            values["redis_url"] = f"redis://{values['redis_host']}:{values['redis_port']}"
+        if not values["redis_url"]:
+            values["redis_url"] = redis_url_of(values)
         return cls(**values)
 
     def crawl_of(self, spider_name: str) -> str:

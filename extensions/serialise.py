@@ -11,6 +11,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgpack
+from scrapy import Request
 from scrapy.utils.request import request_from_dict
 
 from extensions.errors import UnserialisableRequest
@@ -19,7 +20,7 @@ from extensions.topicmeta import KEY, TopicMeta
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy import Request, Spider
+    from scrapy import Spider
 
     from extensions.frontier.records import LeasedUrl
 
@@ -46,7 +47,8 @@ def payload_of(request: Request, spider: Spider, *, opaque: bool) -> bytes:
 def is_plain(request: Request) -> bool:
     """Whether its URL is all there is to it."""
     return (
-        request.method == "GET"
+        type(request) is Request
+        and request.method == "GET"
         and not request.body
         and request.callback is None
         and request.errback is None
@@ -95,12 +97,12 @@ def _parts(request: Request, spider: Spider) -> dict[str, Any]:
 def _pack(parts: dict[str, Any], request: Request) -> bytes:
     try:
         packed: bytes = msgpack.packb(parts, default=_replace, strict_types=True)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         for name, part in parts.items():
             for key, value in part.items() if isinstance(part, dict) else [("", part)]:
                 try:
                     msgpack.packb(value, default=_replace, strict_types=True)
-                except (TypeError, ValueError, OverflowError) as reason:
+                except (TypeError, ValueError, OverflowError, RecursionError) as reason:
                     where = f"{name}[{key!r}]" if key else name
                     raise UnserialisableRequest(f"{request} cannot be queued: {where} holds {reason}") from error
         raise UnserialisableRequest(f"{request} cannot be queued: {error}") from error
@@ -119,7 +121,10 @@ def _replace(value: Any) -> Any:
 
 def _restore(code: int, content: bytes) -> Any:
     value = msgpack.unpackb(content, ext_hook=_restore, strict_map_key=False)
-    return next(restore(value) for known, _, _, restore in KEPT if known == code)
+    for known, _, _, restore in KEPT:
+        if known == code:
+            return restore(value)
+    raise ValueError(f"a value of the unknown type {code}, queued by another version of this project")
 
 
 KEPT: tuple[tuple[int, type, Callable[[Any], Any], Callable[[Any], Any]], ...] = (

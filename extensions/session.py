@@ -71,12 +71,12 @@ class Session:
 
     async def _open(self, crawl: str) -> Stats:
         config = self._config
-        url = config.redis_url or str(config.redis_params.get("url", ""))
+        url, params = config.redis_url, config.redis_params
         if not url:
             self._embedded = EmbeddedRedis(project_path(config.embedded_dir))
             await asyncio.to_thread(self._embedded.start)
-            url = self._embedded.url
-        self.client = client_of(url, config.redis_params if config.redis_url else {})
+            url, params = self._embedded.url, {}
+        self.client = client_of(url, params)
         self._connected = True
         await check(self.client, url)
         await self.set_clock()

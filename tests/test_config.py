@@ -66,6 +66,7 @@ VALUES = {
     "OUTPUT_PROGRESS_SECONDS": (["-1", "often"], DAY, "0", 0.0),
     "REDIS_URL": ([5], TEXT, "redis://localhost/3", "redis://localhost/3"),
     "REDIS_HOST": ([5], TEXT, "cache.example", "cache.example"),
+    "REDIS_DB": (["-1", "x"], COUNT, "2", 2),
     "REDIS_PORT": (["0", "65536", "redis"], "a whole number from 1 to 65535", "6380", 6380),
     "REDIS_PARAMS": (["{", "[1]", 5], "a dictionary, or a JSON object", '{"db": 3}', {"db": 3}),
     "SCHEDULER_PERSIST": (["perhaps", "2"], FLAG, "no", False),
@@ -221,7 +222,7 @@ def test_output_goes_where_it_is_told_whatever_the_crawl_is_called():
 def test_a_redis_host_stands_in_for_a_url_and_a_url_wins():
     assert config().redis_url == ""
     assert config(REDIS_PORT=6380).redis_url == ""
-    assert config(REDIS_HOST="cache", REDIS_PORT=6380).redis_url == "redis://cache:6380"
+    assert config(REDIS_HOST="cache", REDIS_PORT=6380).redis_url == "redis://cache:6380/0"
     assert config(REDIS_HOST="cache", REDIS_URL="unix:///r.sock").redis_url == "unix:///r.sock"
 
 
@@ -248,3 +249,18 @@ def test_every_setting_is_documented_in_the_readme():
     assert start, "README.md has no <!-- settings --> mark"
     assert end, "README.md has no <!-- /settings --> mark"
     assert section.strip() == reference(), "the table is not the one that extensions.reference.reference() makes"
+
+
+@pytest.mark.parametrize(
+    ("settings", "url"),
+    [
+        ({"REDIS_HOST": "r.test"}, "redis://r.test:6379/0"),
+        ({"REDIS_HOST": "r.test", "REDIS_PORT": 7000, "REDIS_DB": 3}, "redis://r.test:7000/3"),
+        ({"REDIS_PARAMS": {"host": "r.test", "port": 7001, "db": 2}}, "redis://r.test:7001/2"),
+        ({"REDIS_PARAMS": {"url": "redis://p.test/1"}}, "redis://p.test/1"),
+        ({"REDIS_URL": "redis://u.test", "REDIS_HOST": "r.test"}, "redis://u.test"),
+        ({"REDIS_PARAMS": {"password": "x"}}, ""),
+    ],
+)
+def test_every_way_in_which_scrapy_redis_names_a_redis_names_the_same_one_here(settings: dict, url: str) -> None:
+    assert Config.from_settings(Settings(settings)).redis_url == url

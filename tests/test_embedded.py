@@ -182,9 +182,6 @@ def test_a_very_long_path_works(serve, tmp_path):
     server.socket.parent.rmdir()
 
 
-@pytest.mark.xfail(
-    reason="EmbeddedRedis.url does not quote the path, so # ? % in a folder's name lead elsewhere", strict=True
-)
 def test_a_path_with_signs_that_mean_something_in_urls_works(serve, tmp_path):
     server = serve(tmp_path / 'it\'s "100%25" # mine? 1')
     server.start()

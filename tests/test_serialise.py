@@ -192,9 +192,6 @@ def test_the_class_of_a_request_comes_back():
     assert json.loads(jsonic.body) == {"a": [1]}
 
 
-@pytest.mark.xfail(
-    reason="is_plain does not look at the class: a plain GET of a subclass comes back as a Request", strict=True
-)
 def test_the_class_of_a_request_comes_back_also_where_nothing_else_is_special():
     assert type(back(Gone(SERVER + "/a"))) is Gone
 
@@ -254,7 +251,6 @@ def test_what_cannot_be_kept_is_told_by_request_and_part(more, said):
         payload_of(Request(SERVER + "/odd", **more), SPIDER, opaque=False)
 
 
-@pytest.mark.xfail(reason="payload_of lets RecursionError through for deeply nested tuples", strict=True)
 def test_tuples_nested_without_end_are_told_too():
     with pytest.raises(UnserialisableRequest):
         payload_of(Request(SERVER + "/odd", meta={"deep": nested(5000)}), SPIDER, opaque=False)
@@ -337,7 +333,6 @@ def test_bytes_that_are_no_request_raise_an_error_and_nothing_worse(payload):
         request_of(SERVER, LeasedUrl("/a", quality=0, depth=0, hops=0, payload=payload), SPIDER)
 
 
-@pytest.mark.xfail(reason="_restore lets a StopIteration out for a type that it does not know", strict=True)
 def test_a_type_that_only_a_later_version_knows_is_an_error_with_a_message():
     payload = msgpack.packb({"meta": {"a": msgpack.ExtType(99, msgpack.packb("later"))}})
     with pytest.raises(ValueError, match="99"):

@@ -18,6 +18,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from urllib.parse import quote
 
 import redis
 from redis.backoff import NoBackoff
@@ -68,7 +69,7 @@ class EmbeddedRedis:
     @property
     def url(self) -> str:
         """Where it answers, as a REDIS_URL."""
-        return f"unix://{self.socket}"
+        return f"unix://{quote(str(self.socket))}"
 
     def start(self) -> None:
         """Make sure that it answers, and that it stays until `stop`."""

@@ -48,6 +48,7 @@ class Courier:
 
     def __init__(self, scheduler: TwoLevelScheduler) -> None:
         self.scheduler = scheduler
+        self.holdings = scheduler.holdings
         self.config = scheduler.config
         self.stats = scheduler.stats
         self.session = Session(self.config, max_depth=scheduler.max_depth, seen_bits=scheduler.layout.bits)
@@ -119,13 +120,13 @@ class Courier:
     def _seconds_to_wait(self) -> float:
         scheduler = self.scheduler
         since = time.monotonic() - self._last_exchange
-        news = bool(scheduler.candidates or scheduler.through or self._sending or self._changed)
-        room = scheduler.capacity - scheduler.undrained
+        news = bool(self.holdings.candidates or self.holdings.through or self._sending or self._changed)
+        room = scheduler.capacity - self.holdings.undrained
         now_due = self._next_due_ms is not None and self._next_due_ms <= self.now_ms()
-        if scheduler.through >= ENOUGH_PAGES or len(scheduler.candidates) >= ENOUGH_CANDIDATES:
+        if self.holdings.through >= ENOUGH_PAGES or len(self.holdings.candidates) >= ENOUGH_CANDIDATES:
             return HURRY_SECONDS - since
         if news or (now_due and room):
-            return (HURRY_SECONDS if not scheduler.in_flight else self.config.flush_seconds) - since
+            return (HURRY_SECONDS if not self.holdings.handed else self.config.flush_seconds) - since
         waits = [POLL_SECONDS - since, self._renewal_seconds() - (time.monotonic() - self._last_renewal)]
         if room and self._next_due_ms is not None:
             waits.append((self._next_due_ms - self.now_ms()) / 1000)
@@ -135,58 +136,36 @@ class Courier:
         return self.config.lease_seconds / 3
 
     async def _once(self) -> None:
-        scheduler = self.scheduler
+        scheduler, holdings = self.scheduler, self.holdings
         scheduler.sweep()
-        confirmed = scheduler.batch - 1
-        candidates, rest = scheduler.candidates[:BIGGEST_BATCH], scheduler.candidates[BIGGEST_BATCH:]
-        self._sending += self._settlements(confirmed)
+        self._sending += holdings.settlements()
         if self._sending:
             self._make_durable()
-        through, scheduler.through = scheduler.through, 0
+        through, holdings.through = holdings.through, 0
         renew = time.monotonic() - self._last_renewal >= self._renewal_seconds()
-        renewals = [(one.lease.server, one.lease.token) for one in scheduler.open_servers.values()] if renew else []
         self._last_exchange = time.monotonic()
-        room = max(0, scheduler.capacity - scheduler.undrained)
-        sent = len(candidates)
-        if not rest:
-            scheduler.batch += 1  # what is found from now on goes with the next
+        candidates = holdings.depart(BIGGEST_BATCH)
         try:
             reply = await self.session.frontier.exchange(
                 self.now_ms(),
                 candidates=candidates,
                 settlements=self._sending,
-                renewals=renewals,
+                renewals=holdings.leases() if renew else (),
                 agent=self.session.agent,
-                servers=room,
+                servers=max(0, scheduler.capacity - holdings.undrained),
                 lease_ms=self._lease_ms,
             )
         except FrontierUnavailable:
-            scheduler.through += through
-            if not rest:
-                scheduler.batch = confirmed + 1  # not confirmed: its pages must wait for it
-                for server in scheduler.open_servers.values():
-                    for one in server.through:
-                        one.batch = min(one.batch, scheduler.batch)
+            holdings.came_back()
+            holdings.through += through
             raise
-        del scheduler.candidates[:sent]
-        if rest:
-            self._changed = True
+        holdings.arrived(candidates)
         self._redis_is_up()
+        self._take(reply)
         if renew:
             self._last_renewal = time.monotonic()
             await self.session.set_clock()
-        self._take(reply)
         await self._poll()
-
-    def _settlements(self, confirmed: int) -> list[Settlement]:
-        found = []
-        for name, server in list(self.scheduler.open_servers.items()):
-            settlement = server.settlement(confirmed)
-            if settlement is not None:
-                found.append(settlement)
-                if settlement.release:
-                    del self.scheduler.open_servers[name]
-        return found
 
     def _make_durable(self) -> None:
         """Whoever stores pages does so now: they are about to be acknowledged."""
@@ -200,7 +179,6 @@ class Courier:
                 ) from result.value
 
     def _take(self, reply: Exchange) -> None:
-        scheduler = self.scheduler
         for settlement, accepted in zip(self._sending, reply.accepted, strict=True):
             if not accepted:
                 self.stats.inc_value("frontier/settlements_refused")
@@ -209,7 +187,7 @@ class Courier:
         for name in reply.stale:
             self._lost(name, None)
         for lease in reply.leases:
-            scheduler.opened(lease)
+            self.scheduler.opened(lease)
         admission = reply.admission
         self.stats.inc_value("frontier/urls_discovered", admission.admitted + admission.dropped)
         self.stats.inc_value("frontier/urls_duplicate", admission.duplicates)
@@ -220,19 +198,15 @@ class Courier:
         # Where Redis had forgotten its scripts, what it admitted may be newer than its count of what is queued.
         self._remote_left = max(reply.queued + reply.leased, admission.admitted)
         # A batch that was waiting for this confirmation can be settled now.
-        waiting = any(server.through or server.over for server in scheduler.open_servers.values())
-        self._changed = bool(scheduler.candidates) or waiting or (bool(admission.admitted) and not scheduler.undrained)
+        holdings = self.holdings
+        news = holdings.candidates or holdings.unsettled or (admission.admitted and not holdings.undrained)
+        self._changed = bool(news)
         self._report(reply)
         if reply.leases:
-            scheduler.wake()
+            self.scheduler.wake()
 
     def _lost(self, name: str, token: int | None) -> None:
-        """Another agent has the server now: nothing more of it is fetched here, and nothing of it acknowledged."""
-        server = self.scheduler.open_servers.get(name)
-        if server is not None and token in (None, server.lease.token):
-            server.stale = True
-            server.waiting.clear()
-            del self.scheduler.open_servers[name]
+        if self.holdings.lost(name, token):
             self.stats.inc_value("frontier/leases_lost")
             logger.warning("The lease of %s ran out before it was renewed; another agent may have it", name)
 
@@ -241,7 +215,7 @@ class Courier:
         for name, value in (
             ("frontier/queued", reply.queued),
             ("frontier/leased", reply.leased),
-            ("frontier/open_servers", self.scheduler.undrained),
+            ("frontier/open_servers", self.holdings.undrained),
             ("frontier/redis_round_trips", self.session.frontier.round_trips),
             ("seen/lookups", filtered.lookups),
             ("seen/hits", filtered.hits),
@@ -260,9 +234,7 @@ class Courier:
 
     async def _poll(self) -> None:
         """Every now and then: leases of the dead, pushed seeds, and whether the crawl is over."""
-        idle = not (
-            self.scheduler.candidates or self.scheduler.open_servers or self._sending or self.scheduler.in_flight
-        )
+        idle = self.holdings.empty and not self._sending
         if time.monotonic() - self._last_poll >= POLL_SECONDS or (idle and not self._remote_left):
             self._last_poll = time.monotonic()
             pushed = await self._seeds.take(self.scheduler)
@@ -270,7 +242,7 @@ class Courier:
                 await self.session.frontier.reclaim(self.now_ms())
             if pushed:
                 return
-            idle = idle and not self.scheduler.candidates
+            idle = idle and not self.holdings.candidates
         if not (idle and not self._remote_left):
             self._idle_since = None
             return
@@ -317,8 +289,7 @@ class Courier:
                 await self._task
 
     async def _hand_in(self, reason: str) -> None:
-        scheduler = self.scheduler
-        scheduler.sweep()
+        self.scheduler.sweep()
         while True:
             try:
                 await self._last_exchange_of(reason)
@@ -343,18 +314,11 @@ class Courier:
 
     async def _last_exchange_of(self, reason: str) -> None:
         """Links first, and once they are safe their pages; what was not fetched goes back."""
-        scheduler = self.scheduler
-        while scheduler.candidates:
-            batch = scheduler.candidates[:BIGGEST_BATCH]
+        while self.holdings.candidates:
+            batch = self.holdings.candidates[:BIGGEST_BATCH]
             await self.session.frontier.admit(self.now_ms(), batch)
-            del scheduler.candidates[: len(batch)]
-        given_back = [
-            settlement
-            for server in scheduler.open_servers.values()
-            if (settlement := server.settlement(scheduler.batch, give_back=True)) is not None
-        ]
-        scheduler.open_servers.clear()
-        self._sending += given_back
+            del self.holdings.candidates[: len(batch)]
+        self._sending += self.holdings.settlements(give_back=True)
         if self._sending:
             self._make_durable()
             await self.session.frontier.settle(self.now_ms(), self._sending)

@@ -34,6 +34,7 @@ from extensions.engine import in_progress, wake
 from extensions.errors import ConfigurationError, CrawlError, OutputError, UnserialisableRequest
 from extensions.fingerprint import CanonicalFingerprinter
 from extensions.frontier.records import Candidate
+from extensions.holdings import Holdings
 from extensions.openserver import HandedOut, OpenServer
 from extensions.politeness import UNAVAILABLE, CrawlDelays
 from extensions.seen import SeenLayout
@@ -81,13 +82,7 @@ class TwoLevelScheduler(BaseScheduler):
         self.delays = CrawlDelays.from_config(config)
         self.capacity = crawler.settings.getint("CONCURRENT_REQUESTS") or 64
         self.max_depth = crawler.settings.getint("DEPTH_LIMIT")
-        self.open_servers: dict[str, OpenServer] = {}
-        self.candidates: list[Candidate] = []
-        self.batch = 1
-        """Number of the batch of candidates that is being filled."""
-        self.through = 0
-        """Requests finished since the last exchange with Redis."""
-        self._handed: dict[Request, HandedOut] = {}
+        self.holdings = Holdings()
         self._due: list[tuple[int, int, OpenServer]] = []
         self._tie = count()
         self._alarm: asyncio.TimerHandle | None = None
@@ -131,7 +126,7 @@ class TwoLevelScheduler(BaseScheduler):
 
     def enqueue_request(self, request: Request) -> bool:
         """Buffer a request for the frontier. False for a known duplicate and for what cannot be queued."""
-        if request in self._handed:
+        if request in self.holdings.handed:
             return True  # it was put back, and will be handed out again
         canonical = self.dupefilter.canonicalise(request.url)
         if canonical is None:
@@ -165,7 +160,7 @@ class TwoLevelScheduler(BaseScheduler):
     def next_request(self) -> Request | None:
         """The next request that is due, or None."""
         self.sweep()
-        if len(self.candidates) > MAX_BUFFERED:
+        if len(self.holdings.candidates) > MAX_BUFFERED:
             return None
         now = self.courier.now_ms()
         while self._due and self._due[0][0] <= now:
@@ -221,7 +216,7 @@ class TwoLevelScheduler(BaseScheduler):
 
     def put_back(self, request: Request) -> bool:
         """Take back a request that must wait until its server is due again; True if the engine will get it anew."""
-        handed = self._handed.get(request)
+        handed = self.holdings.handed.get(request)
         if handed is None or handed.server.stale:
             return False
         server = handed.server
@@ -242,9 +237,7 @@ class TwoLevelScheduler(BaseScheduler):
 
     def opened(self, lease: Lease) -> None:
         """A lease has arrived."""
-        server = OpenServer.of(lease)
-        self.open_servers[lease.server] = server
-        self._note_due(server)
+        self._note_due(self.holdings.opened(lease))
 
     def wake(self) -> None:
         """Have the engine ask."""
@@ -252,26 +245,19 @@ class TwoLevelScheduler(BaseScheduler):
 
     def sweep(self) -> None:
         """Find the requests that the engine is through with."""
-        if not self._handed:
-            return
+        handed = self.holdings.handed
         engine = self.crawler.engine
-        there = in_progress(engine) if engine is not None else frozenset()
-        for request in [request for request in self._handed if request not in there]:
-            handed = self._handed[request]
-            if any(request is waiting for waiting, _ in handed.server.put_back):
+        if not handed or engine is None:
+            return
+        there = in_progress(engine)
+        for request in [request for request in handed if request not in there]:
+            server = handed[request].server
+            if any(request is waiting for waiting, _ in server.put_back):
                 continue
-            del self._handed[request]
-            self._finished(handed)
-
-    @property
-    def undrained(self) -> int:
-        """Servers that are open: leased, with something left to download."""
-        return sum(not server.drained for server in self.open_servers.values())
-
-    @property
-    def in_flight(self) -> int:
-        """Requests that the engine has."""
-        return len(self._handed)
+            if not self.holdings.finished(request).downloaded:  # robots.txt forbade it, or a middleware answered
+                server.busy = False
+                self._note_due(server)
+            self.courier.kick()
 
     def stop(self, reason: str, error: CrawlError) -> None:
         """End the crawl because of a fault that waiting does not mend."""
@@ -284,7 +270,7 @@ class TwoLevelScheduler(BaseScheduler):
     # Handing out
 
     def _offer(self, candidate: Candidate) -> None:
-        self.candidates.append(candidate)
+        self.holdings.candidates.append(candidate)
         self.courier.finished = False
         self.courier.kick()
 
@@ -316,7 +302,7 @@ class TwoLevelScheduler(BaseScheduler):
                 continue
             server.busy = True
             server.unfinished += 1
-            self._handed[request] = handed
+            self.holdings.handed[request] = handed
             return request
         return None
 
@@ -336,12 +322,12 @@ class TwoLevelScheduler(BaseScheduler):
     # What happens to what was handed out
 
     def _request_reached_downloader(self, request: Request) -> None:
-        handed = self._handed.get(request)
+        handed = self.holdings.handed.get(request)
         if handed is not None:
             handed.started_ms = self.courier.now_ms()
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
-        handed = self._handed.get(request)
+        handed = self.holdings.handed.get(request)
         if handed is None:
             return
         handed.answered = response.status not in UNAVAILABLE
@@ -355,7 +341,7 @@ class TwoLevelScheduler(BaseScheduler):
     def _request_left_downloader(self, request: Request) -> None:
         """A download has ended, well or not: from now on the server must be left alone for its crawl delay."""
         now = self.courier.now_ms()
-        handed = self._handed.get(request)
+        handed = self.holdings.handed.get(request)
         if handed is None:
             self._other_request_ended(request, now)
             return
@@ -370,7 +356,7 @@ class TwoLevelScheduler(BaseScheduler):
     def _other_request_ended(self, request: Request, now: int) -> None:
         """The same for a request that the scheduler did not hand out, such as one for robots.txt."""
         canonical = self.dupefilter.canonicalise(request.url)
-        server = self.open_servers.get(split_server(canonical)[0]) if canonical else None
+        server = self.holdings.open_servers.get(split_server(canonical)[0]) if canonical else None
         if server is not None:
             self._leave_alone(server, now, float(request.meta.get("download_latency", 0.0)) * 1000)
 
@@ -388,18 +374,11 @@ class TwoLevelScheduler(BaseScheduler):
         """An item that could not be stored: its page must not be acknowledged, and the crawl cannot go on."""
         if not isinstance(failure.value, OutputError):
             return
-        handed = self._handed.get(response.request) if response is not None and response.request is not None else None
+        handed = (
+            self.holdings.handed.get(response.request)
+            if response is not None and response.request is not None
+            else None
+        )
         if handed is not None:
             handed.stored = False
         self.stop("output_error", failure.value)
-
-    def _finished(self, handed: HandedOut) -> None:
-        server = handed.server
-        server.unfinished -= 1
-        if not handed.downloaded:  # robots.txt forbade it, or a middleware answered
-            server.busy = False
-            self._note_due(server)
-        handed.batch = self.batch if self.candidates else self.batch - 1
-        server.through.append(handed)
-        self.through += 1
-        self.courier.kick()

@@ -55,7 +55,7 @@ class SeedList:
         try:
             if self._make is not None:
                 entries = await self._pop()
-            elif self._taken and scheduler.batch <= self._batch and scheduler.candidates:
+            elif self._taken and scheduler.holdings.batch <= self._batch and scheduler.holdings.candidates:
                 return len(self._taken)  # not in the frontier yet
             else:
                 await self._remove(self._taken)
@@ -67,7 +67,7 @@ class SeedList:
             return 0
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
-        self._batch = scheduler.batch
+        self._batch = scheduler.holdings.batch
         for entry in entries:
             self._crawl(entry, scheduler)
         if entries:

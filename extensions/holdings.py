@@ -1,0 +1,105 @@
+"""What an agent holds between Scrapy and Redis: candidates on their way out, open servers with their URLs, and who has which request.
+
+Candidates travel in numbered batches. A page is acknowledged only when every batch that its links may be in has arrived, so that a crash between
+the two never hides its children: `finished` notes the batch, `settlements` waits for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from extensions.openserver import HandedOut, OpenServer
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from extensions.frontier.records import Candidate, Lease, Settlement
+
+
+class Holdings:
+    """Shared by the scheduler, which fills and uses it, and the courier, which carries it to Redis and back."""
+
+    def __init__(self) -> None:
+        self.candidates: list[Candidate] = []
+        self.open_servers: dict[str, OpenServer] = {}
+        self.handed: dict[Request, HandedOut] = {}
+        """Requests that the engine has, or that wait for their server after they were put back."""
+        self.through = 0
+        """Requests finished since the last exchange with Redis."""
+        self.batch = 1
+        """Number of the batch of candidates that is being filled."""
+        self._departed_whole = False
+
+    @property
+    def undrained(self) -> int:
+        """Servers that are open: leased, with something left to download."""
+        return sum(not server.drained for server in self.open_servers.values())
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is held that a frontier would have to know of."""
+        return not (self.candidates or self.open_servers or self.handed)
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether something waits to be acknowledged or released."""
+        return any(server.through or server.over for server in self.open_servers.values())
+
+    def opened(self, lease: Lease) -> OpenServer:
+        """A lease has arrived."""
+        server = self.open_servers[lease.server] = OpenServer.of(lease)
+        return server
+
+    def lost(self, name: str, token: int | None) -> bool:
+        """Another agent has the server now: nothing more of it is fetched here. False if that is known already."""
+        server = self.open_servers.get(name)
+        if server is None or token not in (None, server.lease.token):
+            return False
+        server.stale = True
+        server.waiting.clear()
+        del self.open_servers[name]
+        return True
+
+    def finished(self, request: Request) -> HandedOut:
+        """The engine is through with a request: its links are among the candidates, its items have passed the pipelines."""
+        handed = self.handed.pop(request)
+        handed.server.unfinished -= 1
+        handed.batch = self.batch if self.candidates else self.batch - 1
+        handed.server.through.append(handed)
+        self.through += 1
+        return handed
+
+    def settlements(self, *, give_back: bool = False) -> list[Settlement]:
+        """What may be said of the leases now. Servers that are released with it are open no more; with `give_back`, all are."""
+        found = []
+        confirmed = self.batch if give_back else self.batch - 1
+        for name, server in list(self.open_servers.items()):
+            settlement = server.settlement(confirmed, give_back=give_back)
+            if settlement is not None:
+                found.append(settlement)
+                if settlement.release:
+                    del self.open_servers[name]
+        return found
+
+    def leases(self) -> list[tuple[str, int]]:
+        """The leases to renew: (server, token) each."""
+        return [(server.lease.server, server.lease.token) for server in self.open_servers.values()]
+
+    def depart(self, most: int) -> list[Candidate]:
+        """The first `most` candidates; they stay here until they have `arrived`. What is found from now on is another batch."""
+        self._departed_whole = len(self.candidates) <= most
+        if self._departed_whole:
+            self.batch += 1
+        return self.candidates[:most]
+
+    def arrived(self, sent: list[Candidate]) -> None:
+        """Redis has them."""
+        del self.candidates[: len(sent)]
+
+    def came_back(self) -> None:
+        """Whether Redis has what departed is not known: it goes again, and the pages that wait for it wait on."""
+        if self._departed_whole:
+            self.batch -= 1
+            for server in self.open_servers.values():
+                for one in server.through:
+                    one.batch = min(one.batch, self.batch)

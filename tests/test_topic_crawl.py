@@ -590,14 +590,14 @@ def test_a_server_with_promising_pages_comes_before_one_with_dull_ones(tmp_path,
 
 def test_a_link_found_again_with_better_evidence_is_raised(tmp_path, project):
     dull = [f"http://b.test/{number}" for number in range(1, 9)]
-    write_site(
-        tmp_path / "web", "a.test", {"/": page(GOOD, *dull), "/2": page(GOOD, "http://b.test/7 honey, beekeeping")}
-    )
+    again = page(GOOD, "http://b.test/7 honey, beekeeping")
+    write_site(tmp_path / "web", "a.test", {"/": page(GOOD, *dull, "http://c.test/again honey, beekeeping")})
+    write_site(tmp_path / "web", "c.test", {"/again": again})
     write_site(tmp_path / "web", "b.test", {f"/{number}": page(GOOD) for number in range(1, 9)})
-    project.seeds = "http://a.test/,http://a.test/2"
     with LocalWeb(tmp_path / "web") as web:
-        run = project.run(web, CONCURRENT_REQUESTS=1)
-        assert requested(web, "b.test")[0] == "/7"
+        # Unhurried, so that b.test is not leased between the download of /again and its parsing.
+        run = project.run(web, CONCURRENT_REQUESTS=1, FRONTIER_FLUSH_SECONDS=0.3)
+        assert requested(web)[:3] == ["/", "/again", "/7"]
     assert run.stats["frontier/raised"] == 1
     raised, other = (project.pages()[f"http://b.test/{number}"] for number in (7, 8))
     assert raised["quality"] > other["quality"] + 0.2

@@ -22,6 +22,9 @@ The life of a URL
 
 A URL is queued, leased or done: exactly one of the three, whatever dies.
 
+Between Scrapy, which asks synchronously, and Redis stand three classes: `holdings.Holdings` is what this process has in hand,
+`scheduler.TwoLevelScheduler` fills it and hands out from it, `courier.Courier` carries it to Redis and back in batches.
+
 The five verbs are the same words in Python, in Lua, in the statistics and in the documentation. Imports point one way:
 ``topicspider`` → the adapters in ``extensions/`` → the engines in ``extensions/*/``. The engines know nothing of Scrapy, and
 only ``frontier`` knows Redis.

@@ -277,7 +277,11 @@ class Courier:
                     self.config.lease_seconds,
                 )
             except OutputError as error:
-                logger.error("%s The pages concerned are not acknowledged and will be fetched again.", error)
+                if not self.scheduler.stopped:
+                    logger.error("%s", error)
+                logger.info(
+                    "The pages that could not be stored are not acknowledged: the next start fetches them again"
+                )
         await self.session.close()
 
     async def _end_of_task(self) -> None:

@@ -83,6 +83,7 @@ class TwoLevelScheduler(BaseScheduler):
         self.capacity = crawler.settings.getint("CONCURRENT_REQUESTS") or 64
         self.max_depth = crawler.settings.getint("DEPTH_LIMIT")
         self.holdings = Holdings()
+        self.stopped = False
         self._due: list[tuple[int, int, OpenServer]] = []
         self._tie = count()
         self._alarm: asyncio.TimerHandle | None = None
@@ -260,7 +261,10 @@ class TwoLevelScheduler(BaseScheduler):
             self.courier.kick()
 
     def stop(self, reason: str, error: CrawlError) -> None:
-        """End the crawl because of a fault that waiting does not mend."""
+        """End the crawl because of a fault that waiting does not mend. Only the first is told: others follow from it."""
+        if self.stopped:
+            return
+        self.stopped = True
         logger.error("%s", error)
         engine = self.crawler.engine
         if engine is not None and engine.spider is not None:

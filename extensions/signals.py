@@ -16,7 +16,8 @@ closed too, so a receiver that is closed and has nothing left returns quietly.
 page_scored = object()
 """Sent by the relevance middleware once per page whose relevance was measured.
 
-Arguments: `response`; `item`, the page's annotated `PageItem`; `on_topic`, whether it goes on to the pipelines.
+Arguments: `response`; `item`, the page's annotated `PageItem`; `on_topic`, whether its relevance is above the threshold
+(such a page is stored unless it says noindex).
 """
 
 fetch_failed = object()

@@ -19,10 +19,13 @@ from scrapy.exceptions import NotConfigured
 from twisted.internet import error
 from twisted.web.client import ResponseFailed
 
+from extensions.errors import OutputError
+from extensions.scheduler import TwoLevelScheduler
+
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-DOWNLOADS = ("scrapy.core.scraper", "scrapy.downloadermiddlewares.robotstxt")
+FILTERED = ("scrapy.core.scraper", "scrapy.core.engine", "scrapy.downloadermiddlewares.robotstxt")
 CLEANING_UP = ("scrapy.core.engine", "scrapy.utils.signal")
 NETWORK_ERRORS = (
     exceptions.CannotResolveHostError,
@@ -48,16 +51,24 @@ NETWORK_ERRORS = (
 
 
 class OneLine(logging.Filter):
-    """Takes the traceback of a network error off the record of one crawler, and puts its text into the message."""
+    """Takes the traceback of a network error off the record of one crawler, and puts its text into the message.
+
+    A full disk fails for every page in flight, and once more when the pipelines close: the scheduler tells it once, as a sentence.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__()
         self._crawler = crawler
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Called by logging; every record goes on."""
+        """Called by logging; False for what is told elsewhere."""
         fault = record.exc_info[1] if record.exc_info else None
-        if isinstance(fault, NETWORK_ERRORS) and getattr(record, "spider", None) is self._crawler.spider:
+        if isinstance(fault, OutputError):
+            engine = self._crawler.engine
+            if engine is not None and isinstance(engine.scheduler, TwoLevelScheduler):
+                return False
+            record.msg, record.args, record.exc_info = str(fault), None, None
+        elif isinstance(fault, NETWORK_ERRORS) and getattr(record, "spider", None) is self._crawler.spider:
             message, why = record.getMessage(), str(fault)
             if not why or why not in message:
                 message = f"{message}: {type(fault).__name__}{': ' if why else ''}{why}"
@@ -67,11 +78,11 @@ class OneLine(logging.Filter):
 
 
 class QuietLogExtension:
-    """Filters the two loggers that speak of downloads, from the start of a crawl to its end."""
+    """Filters the loggers that speak of downloads and of items, from the start of a crawl to its end."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._filter = OneLine(crawler)
-        for name in DOWNLOADS:
+        for name in FILTERED:
             logging.getLogger(name).addFilter(self._filter)
 
     @classmethod
@@ -86,7 +97,7 @@ class QuietLogExtension:
 
     def engine_stopped(self) -> None:
         """Leave the loggers as they were."""
-        for name in DOWNLOADS:
+        for name in FILTERED:
             logging.getLogger(name).removeFilter(self._filter)
 
 

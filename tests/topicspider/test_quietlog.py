@@ -9,7 +9,7 @@ from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CannotResolveHostError, NotConfigured, ResponseDataLossError
 
-from topicspider.quietlog import CLEANING_UP, DOWNLOADS, HeldBack, QuietLogExtension
+from topicspider.quietlog import CLEANING_UP, FILTERED, HeldBack, QuietLogExtension
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def told(caplog, name, error, spider):
     return record.getMessage(), record.exc_info is not None
 
 
-@pytest.mark.parametrize("name", DOWNLOADS)
+@pytest.mark.parametrize("name", FILTERED)
 @pytest.mark.usefixtures("quiet")
 def test_a_network_error_is_one_line_with_its_text(caplog, crawler, name):
     message = "no such\n  host"
@@ -51,17 +51,17 @@ def test_a_network_error_is_one_line_with_its_text(caplog, crawler, name):
 @pytest.mark.parametrize("error", [ValueError("x"), FileNotFoundError("x"), KeyError("x"), RuntimeError()])
 @pytest.mark.usefixtures("quiet")
 def test_a_fault_of_code_keeps_its_traceback(caplog, crawler, error):
-    assert told(caplog, DOWNLOADS[0], error, crawler.spider) == ("Error downloading u", True)
+    assert told(caplog, FILTERED[0], error, crawler.spider) == ("Error downloading u", True)
 
 
 @pytest.mark.usefixtures("quiet")
 def test_another_crawl_in_the_process_is_left_alone(caplog):
-    assert told(caplog, DOWNLOADS[0], CannotResolveHostError("x"), Spider("other")) == ("Error downloading u", True)
+    assert told(caplog, FILTERED[0], CannotResolveHostError("x"), Spider("other")) == ("Error downloading u", True)
 
 
 def test_when_the_crawl_is_over_all_is_as_before(caplog, crawler, quiet):
     quiet.engine_stopped()
-    assert told(caplog, DOWNLOADS[0], CannotResolveHostError("x"), crawler.spider) == ("Error downloading u", True)
+    assert told(caplog, FILTERED[0], CannotResolveHostError("x"), crawler.spider) == ("Error downloading u", True)
 
 
 @pytest.mark.parametrize("level", ["DEBUG", "10", 10])

@@ -83,6 +83,7 @@ class DatabasePipeline:
         self._pages: list[tuple[Any, ...]] = []
         self._stored_pages = 0
         self._scored_before = 0
+        self._failure: OutputError | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> DatabasePipeline:
@@ -133,16 +134,17 @@ class DatabasePipeline:
             return
         try:
             if self._connection is None:
-                raise sqlite3.ProgrammingError("the database is closed")
+                raise self._failure or sqlite3.ProgrammingError("the database is closed")
             with self._connection:
                 stored = self._connection.executemany(INSERT_PAGE, self._pages).rowcount
                 rows = [fetch.as_row() for fetch in self._fetches.changed.values()]
                 self._connection.executemany(STORE_FETCH, rows)
         except sqlite3.Error as error:
-            raise OutputError(
+            self._failure = OutputError(
                 f"{str(self.folder.path(FILE))!r} cannot be written ({error}): make room on the disk and start the crawl "
                 "again, it goes on where it stopped."
-            ) from error
+            )
+            raise self._failure from error
         self._stored_pages += max(stored, 0)
         self._pages.clear()
         self._fetches.changed.clear()

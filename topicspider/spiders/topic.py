@@ -103,8 +103,8 @@ class TopicSpider(Spider):
         if self.parsed == 1 and self.failed_seeds:
             self._note_beginning(found=True)
         page = page_of(response)
-        yield page_item(response)
-        if page is not None:
+        if page is not None:  # neither an image nor an archive, which no topic can be told of
+            yield page_item(response)
             yield FollowLinks(page)
 
     def seed_failed(self, failure: Failure) -> None:

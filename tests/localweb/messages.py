@@ -99,7 +99,7 @@ def parse_request(head: bytes, scheme: str) -> Request | None:
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
     host = headers.get("host", "")
-    if "://" in target:  # as a proxy's client asks
+    if target.startswith(("http://", "https://")):  # as a proxy's client asks
         parts = urlsplit(target)
         host, target = parts.netloc, (parts.path or "/") + ("?" + parts.query if parts.query else "")
     name, _, port = host.rpartition(":") if ":" in host else (host, "", "")

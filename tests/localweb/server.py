@@ -144,7 +144,8 @@ class WebServer:
         start_ms = self._log.now_ms()
         request = parse_request(head, connection.scheme)
         if request is None:
-            writer.write(head_of(plain_answer(HTTPStatus.BAD_REQUEST), close=True))
+            answer = plain_answer(HTTPStatus.BAD_REQUEST)
+            writer.write(head_of(answer, close=True) + answer.body)
             return False
         if request.content_length:
             await reader.readexactly(request.content_length)

@@ -403,3 +403,25 @@ def test_server_is_fast_enough_to_measure_crawlers(tmp_path: Path) -> None:
             thread.join()
         assert 400 / (time.monotonic() - began) > 200
         assert len(web.access_log()) == 400
+
+
+def raw(web: LocalWeb, request: bytes) -> bytes:
+    """All that comes back until the server closes."""
+    with socket.create_connection(("127.0.0.1", web.http_port), timeout=5) as connection:
+        connection.sendall(request)
+        answer = b""
+        while piece := connection.recv(65536):
+            answer += piece
+        return answer
+
+
+def test_an_address_within_a_path_is_part_of_the_path(web: LocalWeb) -> None:
+    answer = raw(web, b"GET /kept/2022/http://b.test/ HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 404 ")
+
+
+def test_what_is_no_request_gets_a_whole_answer(web: LocalWeb) -> None:
+    head, _, body = raw(web, b"GET nothing HTTP/1.1\r\nHost: a.test\r\n\r\n").partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert f"Content-Length: {len(body)}\r\n".encode() in head
+    assert body

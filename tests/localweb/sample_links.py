@@ -36,8 +36,6 @@ class Links:
                     self._modules.setdefault(module, f"{server.url}/{module}.html")
             for url in server.project_urls:
                 self._projects.setdefault(_place(url), f"{server.url}/")
-            if server.distribution:
-                self._projects[f"pypi.org/project/{server.name}"] = f"{server.url}/"
 
     def module(self, name: str) -> str | None:
         """URL of a module's page, if it has one."""

@@ -264,13 +264,13 @@ class Courier:
 
     # The end
 
-    async def close(self, reason: str) -> None:
+    async def close(self) -> None:
         """Settle what is through, give back what is not, leave."""
         if self._task is not None:
             try:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await self._end_of_task()
-                    await self._hand_in(reason)
+                    await self._hand_in()
             except (FrontierUnavailable, TimeoutError):
                 logger.error(
                     "Redis does not answer, so the crawl's last pages stay leased for %g s more; the next start fetches them again",
@@ -292,11 +292,11 @@ class Courier:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
-    async def _hand_in(self, reason: str) -> None:
+    async def _hand_in(self) -> None:
         self.scheduler.sweep()
         while True:
             try:
-                await self._last_exchange_of(reason)
+                await self._last_words()
             except FrontierUnavailable:
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
@@ -316,7 +316,7 @@ class Courier:
         mine = found.seen <= self.stats.get_value("frontier/urls_discovered", 0)
         return fresh and mine and (not found.seen or bool(self.stats.get_value("topic/no_seed_fetched")))
 
-    async def _last_exchange_of(self, reason: str) -> None:
+    async def _last_words(self) -> None:
         """Links first, and once they are safe their pages; what was not fetched goes back."""
         while self.holdings.candidates:
             batch = self.holdings.candidates[:BIGGEST_BATCH]
@@ -327,4 +327,3 @@ class Courier:
             self._make_durable()
             await self.session.frontier.settle(self.now_ms(), self._sending)
             self._sending = []
-        logger.debug("Handed in after %s", reason)

@@ -57,6 +57,9 @@ class Holdings:
             return False
         server.stale = True
         server.waiting.clear()
+        for request, _ in server.put_back:  # nobody will hand it out again, so nobody must wait for it
+            del self.handed[request]
+        server.put_back.clear()
         del self.open_servers[name]
         return True
 

@@ -87,7 +87,6 @@ class TwoLevelScheduler(BaseScheduler):
         self._due: list[tuple[int, int, OpenServer]] = []
         self._tie = count()
         self._alarm: asyncio.TimerHandle | None = None
-        self._logged_unserialisable = False
         self.courier = Courier(self)
         self.spider: Spider
 
@@ -115,11 +114,11 @@ class TwoLevelScheduler(BaseScheduler):
         connect(self._item_error, signals.item_error)
         return deferred_from_coro(self.courier.open(spider))
 
-    def close(self, reason: str) -> Deferred[None] | None:
+    def close(self, reason: str) -> Deferred[None] | None:  # noqa: ARG002 - Scrapy's signature
         """Settle what is through, give back the rest."""
         if self._alarm is not None:
             self._alarm.cancel()
-        return deferred_from_coro(self.courier.close(reason))
+        return deferred_from_coro(self.courier.close())
 
     def has_pending_requests(self) -> bool:
         """Whether there is, or may yet be, anything to do: here, or with any other agent of the crawl."""

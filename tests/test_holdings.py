@@ -86,3 +86,12 @@ def test_a_lease_that_somebody_else_has_now_is_held_no_more():
     assert server.stale
     assert holdings.empty
     assert not holdings.lost(SERVER, None)
+
+
+def test_a_lost_lease_takes_the_requests_along_that_waited_for_its_server():
+    holdings = Holdings()
+    server = holdings.opened(lease(2))
+    request = hand_out(holdings)
+    server.put_back.append((request, holdings.handed[request]))
+    assert holdings.lost(SERVER, token=1)
+    assert holdings.empty, "else the crawl would wait for it for ever"

@@ -24,7 +24,7 @@ from extensions.signals import settling
 if TYPE_CHECKING:
     from scrapy import Spider
 
-    from extensions.frontier.records import Settlement, Stats
+    from extensions.frontier.records import AgentRecord, Settlement, Stats
     from extensions.frontier.redis import Exchange
     from extensions.scheduler import TwoLevelScheduler
 
@@ -77,6 +77,10 @@ class Courier:
         self.stats.set_value("frontier/resumed", found.seen > 0)
         self._seeds = SeedList(self.session.client, self.config, spider)
         self._task = asyncio.ensure_future(self._carry())
+
+    def agents(self) -> tuple[AgentRecord, ...]:
+        """Those of the crawl's present run, this one first."""
+        return ()
 
     def kick(self) -> None:
         """Something has changed here; look soon."""

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from extensions.dupefilter import CachedDupeFilter
-    from extensions.frontier.records import Lease
+    from extensions.frontier.records import AgentRecord, Lease
 
 logger = logging.getLogger(__name__)
 
@@ -233,6 +233,30 @@ class TwoLevelScheduler(BaseScheduler):
         self._note_due(server)
         return True
 
+    @property
+    def agents(self) -> tuple[AgentRecord, ...]:
+        """The agents of the crawl's present run, those that have left or died included; this one first, as of now."""
+        return self.courier.agents()
+
+    def may_send(self, request: Request) -> bool:
+        """Whether the lease of the request's server still holds, asked by the download handler when it could write the request.
+
+        Where it does not, the request must fail without being sent; its URL is fetched by whoever has the server then.
+        """
+        handed = self.holdings.handed.get(request)
+        server = handed.server if handed is not None else self._server_of(request)
+        if server is None or self._holds(server):
+            return True
+        if handed is not None:
+            handed.stored = False
+        return False
+
+    def connected(self, request: Request, milliseconds: float) -> None:
+        """A connection was opened for the request, and took this long, name resolution and TLS included."""
+
+    def disconnected(self, request: Request, carried: int) -> None:
+        """The server has closed a connection, after the response to this request, that carried so many."""
+
     # What the courier calls
 
     def opened(self, lease: Lease) -> None:
@@ -271,6 +295,9 @@ class TwoLevelScheduler(BaseScheduler):
             task.add_done_callback(lambda _: None)
 
     # Handing out
+
+    def _holds(self, server: OpenServer) -> bool:
+        return not server.stale
 
     def _offer(self, candidate: Candidate) -> None:
         self.holdings.candidates.append(candidate)
@@ -356,10 +383,13 @@ class TwoLevelScheduler(BaseScheduler):
         server.busy = False
         self._note_due(server)
 
-    def _other_request_ended(self, request: Request, now: int) -> None:
-        """The same for a request that the scheduler did not hand out, such as one for robots.txt."""
+    def _server_of(self, request: Request) -> OpenServer | None:
+        """The open server of a request that the scheduler did not hand out, such as one for robots.txt."""
         canonical = self.dupefilter.canonicalise(request.url)
-        server = self.holdings.open_servers.get(split_server(canonical)[0]) if canonical else None
+        return self.holdings.open_servers.get(split_server(canonical)[0]) if canonical else None
+
+    def _other_request_ended(self, request: Request, now: int) -> None:
+        server = self._server_of(request)
         if server is not None:
             self._leave_alone(server, now, float(request.meta.get("download_latency", 0.0)) * 1000)
 

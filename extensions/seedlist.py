@@ -20,7 +20,7 @@ from redis.exceptions import RedisError, ResponseError
 from scrapy import FormRequest, Request
 
 from extensions.errors import ConfigurationError
-from extensions.frontier.redis import unavailable
+from extensions.frontier.pipeline import unavailable
 from extensions.topicmeta import TopicMeta
 
 if TYPE_CHECKING:

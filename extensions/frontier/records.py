@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 QUALITY_STEPS = 2**14 - 1
 """Quality is kept in 14 bits: a resolution of 0.00006, far finer than any prediction of it."""
@@ -181,3 +185,23 @@ class Peek:
     """Rank if ready, the instant it becomes due if waiting, the lease's deadline if leased."""
     queued: int
     head: tuple[LeasedUrl, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRecord:
+    """One agent of a crawl's present run, as it last told the others.
+
+    A run begins when an agent joins a crawl that no other agent is at work on, and ends with its last agent.
+    """
+
+    name: str
+    place: str
+    """Tells two processes of one name apart: which folder on which machine they run in."""
+    capacity: int
+    """Servers it may hold open at once."""
+    joined_ms: int
+    beat_ms: int
+    left: bool = False
+    """It has ended and said so."""
+    stats: Mapping[str, float] = field(default_factory=dict)
+    """Its numeric Scrapy stats, as of `beat_ms`."""

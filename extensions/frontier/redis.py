@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgpack
-from redis.exceptions import NoScriptError, RedisError
+from redis.exceptions import RedisError
 
-from extensions.errors import FrontierUnavailable
 from extensions.frontier.contract import PROMOTE_LIMIT
 from extensions.frontier.keys import about_key, partition_key, partition_pattern
+from extensions.frontier.pipeline import Call, Pipeline, unavailable
 from extensions.frontier.records import (
     MAX_HOPS,
     QUALITY_STEPS,
@@ -30,7 +30,7 @@ from extensions.frontier.records import (
     Settlement,
     Stats,
 )
-from extensions.frontier.scripts import Script, script
+from extensions.frontier.scripts import script
 from extensions.urls.fingerprints import partition_of
 
 if TYPE_CHECKING:
@@ -39,18 +39,8 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 COUNTERS = tuple(name.encode() for name in Stats.__slots__)
-VERBS = ("admit", "lease", "settle", "renew", "reclaim", "peek")
 MAX_CARRIED = 1000
 """No lease is longer than this, however many requests a connection is known to carry."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One script on one partition."""
-
-    script: Script
-    partition: int
-    arguments: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,34 +66,37 @@ class RedisFrontier:
         self.crawl = crawl
         self.partitions = partitions
         self.orders_by_quality = rules.policy.orders_by_quality
-        self.round_trips = 0
-        self._rules = msgpack.packb(asdict(rules) | {"policy": rules.policy.value}, use_bin_type=False)
+        self.pipeline = Pipeline(client, crawl, _packed(asdict(rules) | {"policy": rules.policy.value}))
         self._turn = 0
-        self._scripts_sent = False
+
+    @property
+    def round_trips(self) -> int:
+        """Between this process and Redis so far."""
+        return self.pipeline.round_trips
 
     async def admit(self, now_ms: int, candidates: Sequence[Candidate]) -> Admission:
         """Seen test, bounds, URL queue and server rank for a batch. Raises ValueError for an impossible candidate."""
-        return _admission(await self._run(self._admit_calls(now_ms, candidates)))
+        return _admission(await self.pipeline.run(self._admit_calls(now_ms, candidates)))
 
     async def lease(self, now_ms: int, agent: str, count: int, lease_ms: int) -> tuple[list[Lease], int | None]:
         """Open up to `count` servers; also the earliest instant at which another one becomes due."""
-        leases, due, _, _ = _leases(await self._run(self._lease_calls(now_ms, agent, count, lease_ms)))
+        leases, due, _, _ = _leases(await self.pipeline.run(self._lease_calls(now_ms, agent, count, lease_ms)))
         return leases, due
 
     async def settle(self, now_ms: int, settlements: Sequence[Settlement]) -> list[bool]:
         """Acknowledge URLs of leases; False for each whose token is stale."""
         calls, places = self._settle_calls(now_ms, settlements)
-        return _accepted(await self._run(calls), places, len(settlements))
+        return _accepted(await self.pipeline.run(calls), places, len(settlements))
 
     async def renew(self, now_ms: int, leases: Iterable[tuple[str, int]], lease_ms: int) -> set[str]:
         """Move the deadlines of leases; the servers whose token is stale."""
-        return set(_stale(await self._run(self._renew_calls(now_ms, leases, lease_ms))))
+        return set(_stale(await self.pipeline.run(self._renew_calls(now_ms, leases, lease_ms))))
 
     async def reclaim(self, now_ms: int, agent: str | None = None) -> int:
         """Take back expired leases, or all of one agent's; how many URLs they held."""
         arguments = _packed([now_ms, agent or ""])
         calls = [Call(script("reclaim"), partition, arguments) for partition in range(self.partitions)]
-        return sum(await self._run(calls))
+        return sum(await self.pipeline.run(calls))
 
     async def exchange(
         self,
@@ -120,7 +113,9 @@ class RedisFrontier:
         admits = self._admit_calls(now_ms, candidates)
         settles, places = self._settle_calls(now_ms, settlements)
         renews = self._renew_calls(now_ms, renewals, lease_ms)
-        replies = await self._run(admits + settles + renews + self._lease_calls(now_ms, agent, servers, lease_ms))
+        replies = await self.pipeline.run(
+            admits + settles + renews + self._lease_calls(now_ms, agent, servers, lease_ms)
+        )
         one, two, three = len(admits), len(admits) + len(settles), len(admits) + len(settles) + len(renews)
         leases, due, queued, leased = _leases(replies[three:])
         return Exchange(
@@ -139,7 +134,7 @@ class RedisFrontier:
             pipe = self.client.pipeline(transaction=False)
             for partition in range(self.partitions):
                 pipe.hmget(partition_key(self.crawl, partition), COUNTERS)
-            self.round_trips += 1
+            self.pipeline.round_trips += 1
             rows = await pipe.execute()
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
@@ -148,7 +143,9 @@ class RedisFrontier:
     async def peek(self, count: int, head: int = 3) -> list[Peek]:
         """Servers as they stand, with the first URLs of each; of every partition the first `count`."""
         arguments = _packed([count, head])
-        replies = await self._run([Call(script("peek"), number, arguments) for number in range(self.partitions)])
+        replies = await self.pipeline.run(
+            [Call(script("peek"), number, arguments) for number in range(self.partitions)]
+        )
         rows = [
             Peek(name.decode(), state.decode(), float(rank), queued, tuple(_url(url) for url in urls))
             for reply in replies
@@ -182,51 +179,11 @@ class RedisFrontier:
             for name, value in fixed.items():
                 pipe.hsetnx(about_key(self.crawl), name, value)
             pipe.hgetall(about_key(self.crawl))
-            self.round_trips += 1
+            self.pipeline.round_trips += 1
             found = (await pipe.execute())[-1]
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
         return {key.decode(): value.decode() for key, value in found.items()}
-
-    # One pipeline
-
-    async def _run(self, calls: Sequence[Call]) -> list[Any]:
-        """Send the calls as one pipeline. A call that Redis did not know yet, and only such a one, is sent again."""
-        if not calls:
-            return []
-        try:
-            if not self._scripts_sent:
-                # All of them before the first use: if Redis knew only some, an exchange would run out of its order.
-                await self._send_scripts()
-            replies = await self._send(calls)
-            unknown = [place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
-            if unknown:
-                await self._send_scripts()
-                again = await self._send([calls[place] for place in unknown])
-                for place, reply in zip(unknown, again, strict=True):
-                    replies[place] = reply
-        except (RedisError, OSError) as error:
-            raise unavailable(error) from error
-        for reply in replies:
-            if isinstance(reply, Exception):
-                raise unavailable(reply) from reply
-        return replies
-
-    async def _send_scripts(self) -> None:
-        self.round_trips += 1
-        pipe = self.client.pipeline(transaction=False)
-        for verb in VERBS:
-            pipe.script_load(script(verb).source)
-        await pipe.execute()
-        self._scripts_sent = True
-
-    async def _send(self, calls: Sequence[Call]) -> list[Any]:
-        self.round_trips += 1
-        pipe = self.client.pipeline(transaction=False)
-        for call in calls:
-            pipe.evalsha(call.script.sha, 1, partition_key(self.crawl, call.partition), self._rules, call.arguments)
-        replies: list[Any] = await pipe.execute(raise_on_error=False)
-        return replies
 
     # What each verb sends
 
@@ -284,11 +241,6 @@ class RedisFrontier:
             )
             for partition in range(self.partitions)
         ]
-
-
-def unavailable(error: Exception) -> FrontierUnavailable:
-    """The sentence for a fault of Redis."""
-    return FrontierUnavailable(f"Redis does not serve the frontier ({type(error).__name__}: {error}).")
 
 
 def _packed(arguments: Any) -> bytes:

@@ -3,7 +3,8 @@
 One task, one pipeline at a time. When to send is a balance: often enough that no place for a server stays empty and little has to be
 fetched again after a crash, seldom enough that a page costs a fraction of a round trip.
 
-While Redis does not answer, what is held stays held, what is leased goes on being fetched, and the courier tries again until it does.
+While Redis does not answer, what is held stays held, and what is leased goes on being fetched for as long as the leases surely last. The courier tries again
+until Redis answers, and then makes sure of where things stand (`_make_sure`) before anything else.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from typing import TYPE_CHECKING
 
 from twisted.python.failure import Failure
 
-from extensions.errors import FrontierUnavailable, OutputError
+from extensions.errors import CrawlError, FrontierUnavailable, OutputError
+from extensions.frontier.allotment import Allotment, Ask
+from extensions.journal import Journal
 from extensions.seedlist import SeedList
 from extensions.session import Session
 from extensions.signals import settling
@@ -24,7 +28,7 @@ from extensions.signals import settling
 if TYPE_CHECKING:
     from scrapy import Spider
 
-    from extensions.frontier.records import AgentRecord, Settlement, Stats
+    from extensions.frontier.records import AgentRecord, Candidate, Settlement, Stats
     from extensions.frontier.redis import Exchange
     from extensions.scheduler import TwoLevelScheduler
 
@@ -41,6 +45,9 @@ POLL_SECONDS = 1.0
 RETRY_SECONDS = 1.0
 CLOSE_SECONDS = 20.0
 """How long a crawl that ends waits for a Redis that does not answer."""
+BEATS_PER_LEASE = 5
+OVERDUE_MS = 1000
+"""Agents help themselves to servers of other agents' partitions that have been due for so long: their own agent has no room for them."""
 
 
 class Courier:
@@ -51,21 +58,34 @@ class Courier:
         self.holdings = scheduler.holdings
         self.config = scheduler.config
         self.stats = scheduler.stats
-        self.session = Session(self.config, max_depth=scheduler.max_depth, seen_bits=scheduler.layout.bits)
+        self.session = Session(
+            self.config,
+            capacity=scheduler.capacity,
+            max_depth=scheduler.max_depth,
+            seen_bits=scheduler.layout.bits,
+        )
         self.now_ms = self.session.now_ms
         self.finished = False
         """The frontier is empty, nothing is leased by anyone, and nothing is held here."""
         self._seeds: SeedList
         self._lease_ms = int(self.config.lease_seconds * 1000)
+        self.margin_ms = self._lease_ms // 10
+        """So long before its end a lease is not relied upon any more."""
+        self._beat_seconds = self.config.lease_seconds / BEATS_PER_LEASE
+        self._allotment = Allotment()
+        self._journal = Journal()
         self._kicked = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._sending: list[Settlement] = []
-        self._next_due_ms: int | None = None
-        self._remote_left = 1
         self._changed = True
-        self._last_exchange = self._last_renewal = self._last_poll = time.monotonic()
+        self._last_exchange = self._last_beat = self._last_poll = self._last_help = time.monotonic()
+        self._was_idle = False
+        self._nothing_left = False
         self._idle_since: float | None = None
         self._down_since: float | None = None
+        self._unsure = False
+        self._run_id: object = None
+        self._lease_again_at = self._reclaim_again_at = -math.inf
         self._seen_before = 0
         self._warned_outgrown = False
         self._closing = False
@@ -73,18 +93,26 @@ class Courier:
     async def open(self, spider: Spider) -> None:
         """Connect and begin. Raises `CrawlError`, with nothing left running."""
         found = await self.session.open(self.config.crawl_of(spider.name))
+        self._run_id = await self.session.run_id()
         self._seen_before = found.seen
         self.stats.set_value("frontier/resumed", found.seen > 0)
         self._seeds = SeedList(self.session.client, self.config, spider)
         self._task = asyncio.ensure_future(self._carry())
 
     def agents(self) -> tuple[AgentRecord, ...]:
-        """Those of the crawl's present run, this one first."""
-        return ()
+        """Those of the crawl's present run, this one first; none before `open`."""
+        if self._task is None:
+            return ()
+        return self.session.members.records(self.now_ms(), self._numbers())
 
     def kick(self) -> None:
         """Something has changed here; look soon."""
         self._kicked.set()
+
+    def renew_soon(self) -> None:
+        """A lease is about to end, or has ended while this process was asleep."""
+        self._last_beat = -math.inf
+        self.kick()
 
     # Sending
 
@@ -93,12 +121,14 @@ class Courier:
             try:
                 await self._wait()
                 if not self._closing:
+                    if self._unsure:
+                        await self._make_sure()
                     await self._once()
             except FrontierUnavailable as error:
                 self._redis_is_down(error)
                 await asyncio.sleep(RETRY_SECONDS)
-            except OutputError as error:
-                self.scheduler.stop("output_error", error)
+            except CrawlError as error:
+                self.scheduler.stop("output_error" if isinstance(error, OutputError) else "scheduler_error", error)
                 return
             except asyncio.CancelledError:
                 raise
@@ -122,54 +152,77 @@ class Courier:
                     await asyncio.sleep(0)
 
     def _seconds_to_wait(self) -> float:
-        scheduler = self.scheduler
-        since = time.monotonic() - self._last_exchange
+        now = time.monotonic()
+        since = now - self._last_exchange
+        next_beat = self._beat_seconds - (now - self._last_beat)
+        if self._unsure or next_beat <= 0:
+            return 0.0
         news = bool(self.holdings.candidates or self.holdings.through or self._sending or self._changed)
-        room = scheduler.capacity - self.holdings.undrained
-        now_due = self._next_due_ms is not None and self._next_due_ms <= self.now_ms()
+        next_due_ms = self._allotment.next_due_ms(self.session.members.mine) if self._room else None
+        now_due = next_due_ms is not None and next_due_ms <= self.now_ms()
         if self.holdings.through >= ENOUGH_PAGES or len(self.holdings.candidates) >= ENOUGH_CANDIDATES:
             return HURRY_SECONDS - since
-        if news or (now_due and room):
+        if news or now_due:
             return (HURRY_SECONDS if not self.holdings.handed else self.config.flush_seconds) - since
-        waits = [POLL_SECONDS - since, self._renewal_seconds() - (time.monotonic() - self._last_renewal)]
-        if room and self._next_due_ms is not None:
-            waits.append((self._next_due_ms - self.now_ms()) / 1000)
+        waits = [POLL_SECONDS - since, next_beat]
+        if next_due_ms is not None:
+            waits.append((next_due_ms - self.now_ms()) / 1000)
         return min(waits)
 
-    def _renewal_seconds(self) -> float:
-        return self.config.lease_seconds / 3
+    @property
+    def _room(self) -> int:
+        """For how many more servers there is room, if any may be leased now."""
+        if time.monotonic() < self._lease_again_at:
+            return 0
+        return max(0, self.scheduler.capacity - self.holdings.undrained)
 
     async def _once(self) -> None:
         scheduler, holdings = self.scheduler, self.holdings
         scheduler.sweep()
-        self._sending += holdings.settlements()
-        if self._sending:
-            self._make_durable()
-        through, holdings.through = holdings.through, 0
-        renew = time.monotonic() - self._last_renewal >= self._renewal_seconds()
-        self._last_exchange = time.monotonic()
+        self._settle_what_is_through()
+        holdings.through = 0
+        now = time.monotonic()
+        beat = now - self._last_beat >= self._beat_seconds
+        self._last_exchange = now
         candidates = holdings.depart(BIGGEST_BATCH)
+        renewals = holdings.leases() if beat else []
+        now_ms = self.now_ms()
         try:
             reply = await self.session.frontier.exchange(
-                self.now_ms(),
+                now_ms,
                 candidates=candidates,
                 settlements=self._sending,
-                renewals=holdings.leases() if renew else (),
+                renewals=renewals,
                 agent=self.session.agent,
-                servers=max(0, scheduler.capacity - holdings.undrained),
+                asks=self._asks(now_ms, candidates),
                 lease_ms=self._lease_ms,
             )
-        except FrontierUnavailable:
+        except BaseException:
             holdings.came_back()
-            holdings.through += through
             raise
-        holdings.arrived(candidates)
+        if reply.all_admitted:
+            holdings.arrived(candidates)
+        else:
+            holdings.came_back()
+        if reply.all_renewed and beat:
+            holdings.renewed([lease for lease in renewals if lease[0] not in reply.stale], now_ms + self._lease_ms)
+            scheduler.renewed()
+        self._take(now_ms, reply, candidates)
+        if reply.error is not None:
+            raise reply.error
         self._redis_is_up()
-        self._take(reply)
-        if renew:
-            self._last_renewal = time.monotonic()
+        if beat:
+            self._last_beat = time.monotonic()
+            await self.session.members.beat(self.now_ms(), self._numbers())
             await self.session.set_clock()
         await self._poll()
+
+    def _settle_what_is_through(self, *, give_back: bool = False) -> None:
+        found = self.holdings.settlements(give_back=give_back)
+        self.scheduler.hang_up(one.server for one in found if one.release)
+        self._sending += found
+        if self._sending:
+            self._make_durable()
 
     def _make_durable(self) -> None:
         """Whoever stores pages does so now: they are about to be acknowledged."""
@@ -182,12 +235,35 @@ class Courier:
                     f"What was fetched could not be stored: {str(result.value).rstrip('.')}."
                 ) from result.value
 
-    def _take(self, reply: Exchange) -> None:
+    def _asks(self, now_ms: int, candidates: list[Candidate]) -> list[Ask]:
+        """Where to lease: from this agent's partitions first, and where they have nothing, what others have had no room for."""
+        room, mine, others = self._room, self.session.members.mine, self.session.members.others
+        partition_of = self.session.frontier.partition_of
+        servers = {one.server for one in candidates} | {one.server for one in self._sending}
+        self._allotment.touch({partition_of(server) for server in servers})
+        asks = self._allotment.asks(now_ms, room, mine)
+        now = time.monotonic()
+        if room and others and not self._allotment.any_ready(mine) and now - self._last_help >= POLL_SECONDS:
+            self._last_help = now
+            start = int(now / POLL_SECONDS) * room  # another part of them each time
+            helped = [others[(start + place) % len(others)] for place in range(min(room, len(others)))]
+            share, rest = divmod(room, len(others))
+            asks += [Ask(part, share + (place < rest), OVERDUE_MS) for place, part in enumerate(helped)]
+        return asks
+
+    def _take(self, now_ms: int, reply: Exchange, candidates: list[Candidate]) -> None:
+        settled = []
+        unknown = []
         for settlement, accepted in zip(self._sending, reply.accepted, strict=True):
-            if not accepted:
+            if accepted is None:
+                unknown.append(settlement)
+            elif accepted:
+                settled.append(settlement)
+            else:
                 self.stats.inc_value("frontier/settlements_refused")
                 self._lost(settlement.server, settlement.token)
-        self._sending = []
+        self._sending = unknown
+        self._journal.note(candidates if reply.all_admitted else (), settled)
         for name in reply.stale:
             self._lost(name, None)
         for lease in reply.leases:
@@ -198,27 +274,31 @@ class Courier:
         for name in ("raised", "dropped", "evicted"):
             if count := getattr(admission, name):
                 self.stats.inc_value(f"frontier/{name}", count)
-        self._next_due_ms = reply.next_due_ms
-        # Where Redis had forgotten its scripts, what it admitted may be newer than its count of what is queued.
-        self._remote_left = max(reply.queued + reply.leased, admission.admitted)
-        # A batch that was waiting for this confirmation can be settled now.
-        holdings = self.holdings
-        news = holdings.candidates or holdings.unsettled or (admission.admitted and not holdings.undrained)
-        self._changed = bool(news)
-        self._report(reply)
+        self._allotment.saw(now_ms, reply.views)
+        # A batch that was waiting for this confirmation can be settled now; and servers may be ready where that was not known.
+        more = self._room and self._allotment.any_ready(self.session.members.mine)
+        self._changed = bool(self.holdings.candidates or self.holdings.unsettled or more)
+        self._report()
         if reply.leases:
             self.scheduler.wake()
 
     def _lost(self, name: str, token: int | None) -> None:
         if self.holdings.lost(name, token):
+            self.scheduler.hang_up([name])
             self.stats.inc_value("frontier/leases_lost")
             logger.warning("The lease of %s ran out before it was renewed; another agent may have it", name)
 
-    def _report(self, reply: Exchange) -> None:
+    def _numbers(self) -> dict[str, float]:
+        """What this agent tells the others of itself."""
+        found = self.stats.get_stats().items()
+        return {name: value for name, value in found if isinstance(value, (int, float)) and not isinstance(value, bool)}
+
+    def _report(self) -> None:
         filtered = self.scheduler.dupefilter.filter
+        queued, leased = self._allotment.left()
         for name, value in (
-            ("frontier/queued", reply.queued),
-            ("frontier/leased", reply.leased),
+            ("frontier/queued", queued),
+            ("frontier/leased", leased),
             ("frontier/open_servers", self.holdings.undrained),
             ("frontier/redis_round_trips", self.session.frontier.round_trips),
             ("seen/lookups", filtered.lookups),
@@ -239,15 +319,17 @@ class Courier:
     async def _poll(self) -> None:
         """Every now and then: leases of the dead, pushed seeds, and whether the crawl is over."""
         idle = self.holdings.empty and not self._sending
-        if time.monotonic() - self._last_poll >= POLL_SECONDS or (idle and not self._remote_left):
-            self._last_poll = time.monotonic()
-            pushed = await self._seeds.take(self.scheduler)
-            if not pushed and self._remote_left:
-                await self.session.frontier.reclaim(self.now_ms())
-            if pushed:
-                return
-            idle = idle and not self.holdings.candidates
-        if not (idle and not self._remote_left):
+        just_idle, self._was_idle = idle and not self._was_idle, idle
+        if time.monotonic() - self._last_poll < POLL_SECONDS and not just_idle and not self._nothing_left:
+            return
+        self._last_poll = time.monotonic()
+        if await self._seeds.take(self.scheduler):
+            return
+        if time.monotonic() >= self._reclaim_again_at:
+            await self.session.frontier.reclaim(self.now_ms(), partitions=self.session.members.mine)
+        # Asked again afterwards: a seed may have come in the meantime.
+        self._nothing_left = idle and await self._is_over() and self.holdings.empty
+        if not self._nothing_left:
             self._idle_since = None
             return
         self._idle_since = self._idle_since or time.monotonic()
@@ -255,7 +337,36 @@ class Courier:
             self.finished = True
             self.scheduler.wake()
 
+    async def _is_over(self) -> bool:
+        """Whether no agent has anything left. Partitions are read one after the other, so it takes two readings between which nothing has happened."""
+        first = await self.session.frontier.stats()
+        if first.queued or first.leased:
+            return False
+        return self.config.partitions == 1 or await self.session.frontier.stats() == first
+
+    async def _make_sure(self) -> None:
+        """Redis answers again. What was said when it went may or may not have been heard, and a restarted Redis may have forgotten the last of it."""
+        session, frontier = self.session, self.session.frontier
+        await session.set_clock()
+        run_id = await session.run_id()
+        if run_id != self._run_id:
+            if candidates := self._journal.candidates():
+                await frontier.admit(self.now_ms(), candidates)
+            if settlements := self._journal.settlements():
+                await frontier.settle(self.now_ms(), settlements)
+        # Leases that were granted in a reply that got lost.
+        await frontier.reclaim(self.now_ms(), session.agent, self.holdings.leases())
+        now = time.monotonic()
+        if run_id != self._run_id:
+            # Until every agent has told what it holds.
+            self._lease_again_at = now + 2 * RETRY_SECONDS
+        self._run_id = run_id
+        self._reclaim_again_at = now + self._beat_seconds + 2 * RETRY_SECONDS
+        self._last_beat = -math.inf
+        self._unsure = False
+
     def _redis_is_down(self, error: FrontierUnavailable) -> None:
+        self._unsure = True
         if self._down_since is None:
             self._down_since = time.monotonic()
             logger.error("%s The crawl pauses and goes on when Redis answers again.", error)
@@ -286,6 +397,9 @@ class Courier:
                 logger.info(
                     "The pages that could not be stored are not acknowledged: the next start fetches them again"
                 )
+            except CrawlError as error:
+                if not self.scheduler.stopped:
+                    logger.error("%s", error)
         await self.session.close()
 
     async def _end_of_task(self) -> None:
@@ -300,8 +414,11 @@ class Courier:
         self.scheduler.sweep()
         while True:
             try:
+                if self._unsure:
+                    await self._make_sure()
                 await self._last_words()
             except FrontierUnavailable:
+                self._unsure = True
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
             break
@@ -309,9 +426,11 @@ class Courier:
         self.stats.set_value("frontier/servers", found.servers)
         self.stats.set_value("frontier/queued", found.queued)
         self.stats.set_value("frontier/redis_round_trips", self.session.frontier.round_trips)
-        for name in ("settled", "reclaimed", "refused"):
+        for name in ("settled", "reclaimed", "refused", "expired"):
             self.stats.set_value(f"frontier/{name}", getattr(found, name))
-        if not self.config.persist or self._had_no_beginning(found):
+        await self.session.members.leave(self.now_ms(), self._numbers())
+        alone = not self.session.members.company
+        if alone and (not self.config.persist or self._had_no_beginning(found)):
             await self.session.frontier.clear()
 
     def _had_no_beginning(self, found: Stats) -> bool:
@@ -326,8 +445,7 @@ class Courier:
             batch = self.holdings.candidates[:BIGGEST_BATCH]
             await self.session.frontier.admit(self.now_ms(), batch)
             del self.holdings.candidates[: len(batch)]
-        self._sending += self.holdings.settlements(give_back=True)
+        self._settle_what_is_through(give_back=True)
         if self._sending:
-            self._make_durable()
             await self.session.frontier.settle(self.now_ms(), self._sending)
             self._sending = []

@@ -29,6 +29,8 @@ class Holdings:
         self.batch = 1
         """Number of the batch of candidates that is being filled."""
         self._departed_whole = False
+        self._late: dict[str, OpenServer] = {}
+        """Servers whose lease was lost with a request under way."""
 
     @property
     def undrained(self) -> int:
@@ -46,9 +48,29 @@ class Holdings:
         return any(server.through or server.over for server in self.open_servers.values())
 
     def opened(self, lease: Lease) -> OpenServer:
-        """A lease has arrived."""
+        """A lease has arrived. Its server stays busy while a request of an earlier, lost lease is still under way there."""
+        self.lost(lease.server, None)  # if Redis has forgotten what we had
         server = self.open_servers[lease.server] = OpenServer.of(lease)
+        server.busy = lease.server in self._late
         return server
+
+    def left_late(self, late: OpenServer) -> OpenServer | None:
+        """The request that was under way when its lease was lost has ended; the present lease of that server, if there is one."""
+        name = late.lease.server
+        if self._late.get(name) is not late:
+            return None
+        del self._late[name]
+        server = self.open_servers.get(name)
+        if server is not None:
+            server.busy = False
+        return server
+
+    def renewed(self, leases: list[tuple[str, int]], deadline_ms: int) -> None:
+        """These leases, (server, token) each, last until then."""
+        for name, token in leases:
+            server = self.open_servers.get(name)
+            if server is not None and server.lease.token == token:
+                server.held_until_ms = deadline_ms
 
     def lost(self, name: str, token: int | None) -> bool:
         """Another agent has the server now: nothing more of it is fetched here. False if that is known already."""
@@ -56,6 +78,8 @@ class Holdings:
         if server is None or token not in (None, server.lease.token):
             return False
         server.stale = True
+        if server.busy and name not in self._late:
+            self._late[name] = server
         server.waiting.clear()
         for request, _ in server.put_back:  # nobody will hand it out again, so nobody must wait for it
             del self.handed[request]

@@ -23,6 +23,8 @@ class HandedOut:
     started_ms: int = 0
     answered: bool = False
     downloaded: bool = False
+    sent: bool = True
+    """False once it was kept back because the lease had run out before it could be sent."""
     stored: bool = True
     """False once an item of it could not be stored: then it is not acknowledged."""
 
@@ -34,6 +36,8 @@ class OpenServer:
     lease: Lease
     due_ms: int
     delay_ms: float
+    held_until_ms: int = 0
+    """When the lease ends, as far as is known here: the server may be another agent's from then on."""
     waiting: deque[LeasedUrl] = field(default_factory=deque)
     put_back: deque[tuple[Request, HandedOut]] = field(default_factory=deque)
     busy: bool = False
@@ -51,7 +55,7 @@ class OpenServer:
     @classmethod
     def of(cls, lease: Lease) -> OpenServer:
         """A lease as it arrives."""
-        return cls(lease, lease.due_ms, lease.delay_ms, deque(lease.urls))
+        return cls(lease, lease.due_ms, lease.delay_ms, lease.deadline_ms, deque(lease.urls))
 
     @property
     def drained(self) -> bool:
@@ -93,7 +97,7 @@ class OpenServer:
         settlement = Settlement(
             server=self.lease.server,
             token=self.lease.token,
-            done=tuple(one.url.member for one in ready if one.stored),
+            done=tuple(one.url.member for one in ready if one.stored and one.sent),
             pages=sum(one.answered for one in ready),
             failures=failures_in_a_row(ready),
             connection_ms=tuple(self.connection_ms),
@@ -114,6 +118,6 @@ def failures_in_a_row(through: list[HandedOut]) -> int:
     for one in through:
         if one.answered:
             failures = 0
-        elif one.downloaded:
+        elif one.downloaded and one.sent:
             failures += 1
     return failures

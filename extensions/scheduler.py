@@ -85,6 +85,8 @@ class TwoLevelScheduler(BaseScheduler):
         self.holdings = Holdings()
         self.stopped = False
         self._due: list[tuple[int, int, OpenServer]] = []
+        self._unsure: list[OpenServer] = []
+        """Servers that are due, but whose lease must be renewed first."""
         self._tie = count()
         self._alarm: asyncio.TimerHandle | None = None
         self.courier = Courier(self)
@@ -104,7 +106,7 @@ class TwoLevelScheduler(BaseScheduler):
     # What the engine calls
 
     def open(self, spider: Spider) -> Deferred[None] | None:
-        """Connect, take back what an earlier life of this agent held, and begin to carry."""
+        """Connect, join the crawl's agents, and begin to carry."""
         self.spider = spider
         connect = self.crawler.signals.connect
         connect(self._request_left_downloader, signals.request_left_downloader)
@@ -166,6 +168,10 @@ class TwoLevelScheduler(BaseScheduler):
         while self._due and self._due[0][0] <= now:
             server = heapq.heappop(self._due)[2]
             if server.stale or server.busy:
+                continue
+            if not self._holds(server):
+                self._unsure.append(server)
+                self.courier.renew_soon()
                 continue
             request = self._hand_out(server)
             if request is not None:
@@ -248,7 +254,8 @@ class TwoLevelScheduler(BaseScheduler):
         if server is None or self._holds(server):
             return True
         if handed is not None:
-            handed.stored = False
+            handed.sent = False
+        self.stats.inc_value("frontier/kept_back")
         return False
 
     def connected(self, request: Request, milliseconds: float) -> None:
@@ -262,6 +269,16 @@ class TwoLevelScheduler(BaseScheduler):
     def opened(self, lease: Lease) -> None:
         """A lease has arrived."""
         self._note_due(self.holdings.opened(lease))
+
+    def hang_up(self, servers: Iterable[str]) -> None:
+        """Leases have ended: nobody may meet an idle connection of ours there."""
+
+    def renewed(self) -> None:
+        """Leases have been renewed: what waited for it may go on."""
+        unsure, self._unsure = self._unsure, []
+        for server in unsure:
+            if not server.stale:
+                self._note_due(server)
 
     def wake(self) -> None:
         """Have the engine ask."""
@@ -279,8 +296,7 @@ class TwoLevelScheduler(BaseScheduler):
             if any(request is waiting for waiting, _ in server.put_back):
                 continue
             if not self.holdings.finished(request).downloaded:  # robots.txt forbade it, or a middleware answered
-                server.busy = False
-                self._note_due(server)
+                self._free(server)
             self.courier.kick()
 
     def stop(self, reason: str, error: CrawlError) -> None:
@@ -297,7 +313,8 @@ class TwoLevelScheduler(BaseScheduler):
     # Handing out
 
     def _holds(self, server: OpenServer) -> bool:
-        return not server.stale
+        """Whether the server is surely still ours: by the clock, since this process may have been asleep, or cut off from Redis."""
+        return not server.stale and self.courier.now_ms() < server.held_until_ms - self.courier.margin_ms
 
     def _offer(self, candidate: Candidate) -> None:
         self.holdings.candidates.append(candidate)
@@ -380,7 +397,17 @@ class TwoLevelScheduler(BaseScheduler):
         server.measured(elapsed)
         self._leave_alone(server, now, elapsed)
         handed.downloaded = True
+        self._free(server)
+
+    def _free(self, server: OpenServer) -> None:
+        """Nothing is under way at the server now. If its lease was lost meanwhile, a newer one of ours may have waited for that."""
         server.busy = False
+        if server.stale:
+            newer = self.holdings.left_late(server)
+            if newer is None:
+                return
+            newer.due_ms = max(newer.due_ms, server.due_ms)
+            server = newer
         self._note_due(server)
 
     def _server_of(self, request: Request) -> OpenServer | None:

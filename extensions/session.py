@@ -9,8 +9,9 @@ import asyncio
 import contextlib
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from redis.exceptions import RedisError
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.project import data_path
 
@@ -18,7 +19,10 @@ from extensions.errors import ConfigurationError
 from extensions.frontier.agents import AgentName
 from extensions.frontier.connection import RedisClock, check, client_of
 from extensions.frontier.embedded import EmbeddedRedis
+from extensions.frontier.pipeline import unavailable
 from extensions.frontier.redis import RedisFrontier
+from extensions.frontier.registry import Registry
+from extensions.membership import Membership
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -30,14 +34,16 @@ logger = logging.getLogger(__name__)
 
 
 class Session:
-    """After `open`: `client`, `frontier`, `agent`, and `now_ms`, the frontier's clock."""
+    """After `open`: `client`, `frontier`, `members`, `agent`, and `now_ms`, the frontier's clock."""
 
     client: Redis
     frontier: RedisFrontier
+    members: Membership
 
-    def __init__(self, config: Config, *, max_depth: int, seen_bits: int) -> None:
+    def __init__(self, config: Config, *, capacity: int, max_depth: int, seen_bits: int) -> None:
         self.agent = ""
         self.now_ms = RedisClock()
+        self._capacity = capacity
         self._config = config
         self._max_depth = max_depth
         self._seen_bits = seen_bits
@@ -88,14 +94,42 @@ class Session:
                 f"Another process runs as FRONTIER_AGENT {config.agent} in the crawl {crawl}: give each a name of its own."
             ) from None
         self.frontier = RedisFrontier(self.client, crawl, config.rules(self._max_depth), config.partitions)
+        self.members = Membership(
+            Registry(self.client, crawl),
+            name=self.agent,
+            place=self._name.place,
+            capacity=self._capacity,
+            lease_ms=int(config.lease_seconds * 1000),
+            partitions=config.partitions,
+        )
+        await self.members.look(self.now_ms())
         if config.flush_on_start:
-            await self.frontier.clear()
+            await self._flush(crawl)
         await self._check_fixed(crawl)
         await self.frontier.reclaim(self.now_ms(), self.agent)
+        await self.members.join(self.now_ms())
         found = await self.frontier.stats()
         if found.queued:
             logger.info("Resuming crawl %s: %d URLs queued, %d seen", crawl, found.queued, found.seen)
         return found
+
+    async def run_id(self) -> object:
+        """What changes when Redis is restarted, or a replica takes over: then its last writes may be gone."""
+        try:
+            info: dict[str, Any] = await self.client.info("server")
+        except (RedisError, OSError) as error:
+            raise unavailable(error) from error
+        if "run_id" in info:
+            return info["run_id"]
+        return frozenset(node["run_id"] for node in info.values())
+
+    async def _flush(self, crawl: str) -> None:
+        if self.members.company:
+            raise ConfigurationError(
+                f"SCHEDULER_FLUSH_ON_START would make the crawl {crawl} begin anew under other agents that are at work on it "
+                f"({', '.join(self.members.company)}): stop them first, or leave the setting out to join them."
+            )
+        await self.frontier.clear()
 
     async def _check_fixed(self, crawl: str) -> None:
         """What cannot change once a crawl has begun."""

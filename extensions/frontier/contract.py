@@ -34,7 +34,8 @@ idle. Was it idle (or released just now), it takes the next `order` of the parti
 A server that is waiting stays so until `lease` promotes it.
 
 **lease**: the waiting servers due at or before now become ready, at most PROMOTE_LIMIT of them, earliest first (then by server name). Then, up to
-`count` times, the first ready server becomes leased by `agent` until now + lease_ms under the partition's next token (1, 2, 3, …), with its `length` first URLs.
+`count` times, the first ready server due at or before now - overdue_ms becomes leased by `agent` until now + lease_ms under the partition's next token (1, 2, 3, …),
+with its `length` first URLs. With overdue_ms > 0 only the OVERDUE_LIMIT first ready servers are looked at.
 The reply also tells the earliest due instant among the servers still waiting (None if there is none).
 
 **settle**: refused (False, counted, nothing changes) unless the server is leased under that token. Members of `done` that are held are settled,
@@ -45,8 +46,11 @@ server is closed; the lease ends and the server is placed.
 
 **renew**: deadline = now + lease_ms for each (server, token) that holds; the others are refused (counted) and named in the reply.
 
-**reclaim**: leases whose deadline is at or before now, or all leases of `agent` if one is named, in the order (deadline, server). Each is released as above after its
-server's due became the later of its own and now + its delay. Their held URLs, dropped ones included, count as *reclaimed*. The reply is that number.
+**reclaim**: leases whose deadline is at or before now, each counted as *expired*; or, if `agent` is named, all of its leases but those in `held`; in the order
+(deadline, server). Each is released as above after its server's due became the later of its own and now + its delay. Their held URLs, dropped ones included, count as
+*reclaimed*. The reply is that number. Naming an agent is how that agent makes sure of what it holds, when it begins and after Redis was away; Redis may have lost its last
+writes meanwhile. Therefore the next token also grows by TOKEN_JUMP, so that none is given twice; and each server of `held` that is leased by nobody now is left alone until the later of its due and
+now + its delay, because the agent may just have sent a request there.
 
 **stats**, **peek** read only; peek lists ready servers by rank, then waiting ones by (due, server), then leased ones by (deadline, server), each with the `head` first URLs of its queue (for a leased
 server: of its queue, not of its lease). **clear** forgets everything.
@@ -62,6 +66,9 @@ if TYPE_CHECKING:
     from extensions.frontier.records import Admission, Candidate, Lease, Peek, Settlement, Stats
 
 PROMOTE_LIMIT = 1000
+OVERDUE_LIMIT = 100
+TOKEN_JUMP = 2**20
+"""More leases than a partition grants in the seconds of writes that a Redis may lose."""
 
 
 class Partition(Protocol):
@@ -71,7 +78,9 @@ class Partition(Protocol):
         """Seen test, bounds, URL queue, server rank."""
         ...
 
-    def lease(self, now_ms: int, agent: str, count: int, lease_ms: int) -> tuple[list[Lease], int | None]:
+    def lease(
+        self, now_ms: int, agent: str, count: int, lease_ms: int, overdue_ms: int = 0
+    ) -> tuple[list[Lease], int | None]:
         """Open the best due servers; also the earliest instant another becomes due."""
         ...
 
@@ -83,8 +92,8 @@ class Partition(Protocol):
         """Move deadlines; the servers whose token is stale."""
         ...
 
-    def reclaim(self, now_ms: int, agent: str | None = None) -> int:
-        """Take back expired leases, or those of one agent; how many URLs."""
+    def reclaim(self, now_ms: int, agent: str | None = None, held: Iterable[tuple[str, int]] = ()) -> int:
+        """Take back expired leases, or those of one agent that it does not know of; how many URLs."""
         ...
 
     def stats(self) -> Stats:

@@ -20,3 +20,8 @@ def partition_pattern(crawl: str, partition: int) -> str:
 def about_key(crawl: str) -> str:
     """What was fixed when the crawl began: a hash."""
     return f"frontier:{{{crawl}}}:about"
+
+
+def agents_key(crawl: str) -> str:
+    """The agents of the crawl's present run: a hash."""
+    return f"frontier:{{{crawl}}}:agents"

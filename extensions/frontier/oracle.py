@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from extensions.frontier import policies, score
-from extensions.frontier.contract import PROMOTE_LIMIT
+from extensions.frontier.contract import OVERDUE_LIMIT, PROMOTE_LIMIT, TOKEN_JUMP
 from extensions.frontier.records import Admission, Lease, LeasedUrl, Peek, Rules, Stats
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class _Counts:
     settled: int = 0
     reclaimed: int = 0
     refused: int = 0
+    expired: int = 0
 
 
 class DictFrontier:
@@ -116,12 +117,17 @@ class DictFrontier:
             evicted=after.evicted - before.evicted,
         )
 
-    def lease(self, now_ms: int, agent: str, count: int, lease_ms: int) -> tuple[list[Lease], int | None]:
+    def lease(
+        self, now_ms: int, agent: str, count: int, lease_ms: int, overdue_ms: int = 0
+    ) -> tuple[list[Lease], int | None]:
         """Open the best due servers; also the earliest instant another becomes due."""
         due = [server for server in self._waiting() if server.due_ms <= now_ms]
         for server in due[:PROMOTE_LIMIT]:
             self._make_ready(server)
-        leases = [self._open(server, agent, now_ms + lease_ms) for server in self._ready()[: max(count, 0)]]
+        ready = self._ready()
+        if overdue_ms > 0:
+            ready = [server for server in ready[:OVERDUE_LIMIT] if server.due_ms <= now_ms - overdue_ms]
+        leases = [self._open(server, agent, now_ms + lease_ms) for server in ready[: max(count, 0)]]
         return leases, min((server.due_ms for server in self._waiting()), default=None)
 
     def settle(self, now_ms: int, settlement: Settlement) -> bool:
@@ -163,15 +169,24 @@ class DictFrontier:
                 server.deadline_ms = now_ms + lease_ms
         return stale
 
-    def reclaim(self, now_ms: int, agent: str | None = None) -> int:
-        """Take back expired leases, or those of one agent; how many URLs."""
+    def reclaim(self, now_ms: int, agent: str | None = None, held: Iterable[tuple[str, int]] = ()) -> int:
+        """Take back expired leases, or those of one agent that it does not know of; how many URLs."""
         before = self._counts.reclaimed
+        spared = dict(held)
         for server in self._open_servers():
-            if server.agent == agent if agent is not None else server.deadline_ms <= now_ms:
-                # Nobody knows when the lost agent's last request was: it may have been now.
-                server.due_ms = max(server.due_ms, now_ms + math.ceil(server.estimates(self.rules).delay_ms))
+            if agent is None:
+                ends = server.deadline_ms <= now_ms
+                self._counts.expired += ends
+            else:
+                ends = server.agent == agent and spared.get(server.name) != server.token
+            if ends:
+                self._leave_alone(now_ms, server)
                 self._counts.reclaimed += len(server.held)
                 self._release(now_ms, server)
+        if agent is not None:
+            self._tokens += TOKEN_JUMP
+            for name in sorted(spared):
+                self._forgotten(now_ms, name)
         return self._counts.reclaimed - before
 
     def stats(self) -> Stats:
@@ -191,6 +206,7 @@ class DictFrontier:
             settled=counts.settled,
             reclaimed=counts.reclaimed,
             refused=counts.refused,
+            expired=counts.expired,
         )
 
     def peek(self, count: int, head: int = 3) -> list[Peek]:
@@ -247,6 +263,19 @@ class DictFrontier:
     def _make_ready(self, server: _Server) -> None:
         server.state = "ready"
         server.rank = policies.rank(self.rules, server.estimates(self.rules), server.order, self._qualities(server))
+
+    def _leave_alone(self, now_ms: int, server: _Server) -> None:
+        """Nobody knows when an agent's last request was: it may have been now."""
+        server.due_ms = max(server.due_ms, now_ms + math.ceil(server.estimates(self.rules).delay_ms))
+
+    def _forgotten(self, now_ms: int, name: str) -> None:
+        """An agent believes that it holds this server."""
+        server = self._servers.get(name)
+        if server is None or not server.sequence or server.state == "leased":
+            return
+        self._leave_alone(now_ms, server)
+        if server.state == "ready" and server.due_ms > now_ms:
+            server.state = "waiting"
 
     def _open(self, server: _Server, agent: str, deadline_ms: int) -> Lease:
         self._tokens += 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from redis.exceptions import NoScriptError, RedisError
 
-from extensions.errors import FrontierUnavailable
+from extensions.errors import CrawlError, FrontierUnavailable
 from extensions.frontier.keys import partition_key
 from extensions.frontier.scripts import Script, script
 
@@ -54,10 +54,15 @@ class Pipeline:
                 for place, reply in zip(unknown, again, strict=True):
                     replies[place] = reply
         except (RedisError, OSError) as error:
-            raise unavailable(error) from error
+            return [unavailable(error)] * len(calls)
+        return [unavailable(reply) if isinstance(reply, Exception) else reply for reply in replies]
+
+    async def run_all(self, calls: Sequence[Call]) -> list[Any]:
+        """The same, all or nothing. Raises the first error."""
+        replies = await self.run(calls)
         for reply in replies:
-            if isinstance(reply, Exception):
-                raise unavailable(reply) from reply
+            if isinstance(reply, CrawlError):
+                raise reply
         return replies
 
     async def _send_scripts(self) -> None:

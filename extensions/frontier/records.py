@@ -169,6 +169,8 @@ class Stats:
     reclaimed: int = 0
     refused: int = 0
     """Settlements and renewals with a stale token."""
+    expired: int = 0
+    """Leases that ended by their deadline: their agent died, or was away for too long."""
 
     def __add__(self, other: Stats) -> Stats:
         return Stats(*(getattr(self, name) + getattr(other, name) for name in Stats.__slots__))

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import msgpack
 from redis.exceptions import RedisError
 
-from extensions.frontier.contract import PROMOTE_LIMIT
-from extensions.frontier.keys import about_key, partition_key, partition_pattern
+from extensions.errors import CrawlError, FrontierUnavailable
+from extensions.frontier.allotment import HEADS, Ask, PartitionView
+from extensions.frontier.contract import OVERDUE_LIMIT, PROMOTE_LIMIT, TOKEN_JUMP
+from extensions.frontier.keys import about_key, agents_key, partition_key, partition_pattern
 from extensions.frontier.pipeline import Call, Pipeline, unavailable
 from extensions.frontier.records import (
     MAX_HOPS,
@@ -45,17 +47,21 @@ MAX_CARRIED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The replies to one `exchange`. `queued` and `leased` are what is left in all partitions after it."""
+    """The replies to one `exchange`."""
 
     admission: Admission
-    accepted: tuple[bool, ...]
-    """For each settlement, in order."""
+    all_admitted: bool
+    """Whether every candidate has reached its partition."""
+    accepted: tuple[bool | None, ...]
+    """For each settlement, in order; None if that is not known, so that it must be sent again."""
     stale: frozenset[str]
     """Servers whose lease could not be renewed."""
+    all_renewed: bool
     leases: tuple[Lease, ...]
-    next_due_ms: int | None
-    queued: int
-    leased: int
+    views: tuple[PartitionView, ...]
+    """Of the partitions that were asked for servers."""
+    error: CrawlError | None
+    """Why something of it was not done."""
 
 
 class RedisFrontier:
@@ -76,27 +82,45 @@ class RedisFrontier:
 
     async def admit(self, now_ms: int, candidates: Sequence[Candidate]) -> Admission:
         """Seen test, bounds, URL queue and server rank for a batch. Raises ValueError for an impossible candidate."""
-        return _admission(await self.pipeline.run(self._admit_calls(now_ms, candidates)))
+        return _admission(await self.pipeline.run_all(self._admit_calls(now_ms, candidates)))
 
-    async def lease(self, now_ms: int, agent: str, count: int, lease_ms: int) -> tuple[list[Lease], int | None]:
+    async def lease(
+        self, now_ms: int, agent: str, count: int, lease_ms: int, overdue_ms: int = 0
+    ) -> tuple[list[Lease], int | None]:
         """Open up to `count` servers; also the earliest instant at which another one becomes due."""
-        leases, due, _, _ = _leases(await self.pipeline.run(self._lease_calls(now_ms, agent, count, lease_ms)))
-        return leases, due
+        asks = self._shares(count, overdue_ms)
+        replies = await self.pipeline.run_all([self._lease_call(now_ms, agent, ask, lease_ms) for ask in asks])
+        dues = [
+            view.next_due_ms for ask, reply in zip(asks, replies, strict=True) if (view := _view(ask.partition, reply))
+        ]
+        leases = [lease for reply in replies for lease in _leases(reply)]
+        return leases, min((due for due in dues if due is not None), default=None)
 
     async def settle(self, now_ms: int, settlements: Sequence[Settlement]) -> list[bool]:
         """Acknowledge URLs of leases; False for each whose token is stale."""
         calls, places = self._settle_calls(now_ms, settlements)
-        return _accepted(await self.pipeline.run(calls), places, len(settlements))
+        return [bool(one) for one in _accepted(await self.pipeline.run_all(calls), places, len(settlements))]
 
     async def renew(self, now_ms: int, leases: Iterable[tuple[str, int]], lease_ms: int) -> set[str]:
         """Move the deadlines of leases; the servers whose token is stale."""
-        return set(_stale(await self.pipeline.run(self._renew_calls(now_ms, leases, lease_ms))))
+        return set(_stale(await self.pipeline.run_all(self._renew_calls(now_ms, leases, lease_ms))))
 
-    async def reclaim(self, now_ms: int, agent: str | None = None) -> int:
-        """Take back expired leases, or all of one agent's; how many URLs they held."""
-        arguments = _packed([now_ms, agent or ""])
-        calls = [Call(script("reclaim"), partition, arguments) for partition in range(self.partitions)]
-        return sum(await self.pipeline.run(calls))
+    async def reclaim(
+        self,
+        now_ms: int,
+        agent: str | None = None,
+        held: Iterable[tuple[str, int]] = (),
+        partitions: Iterable[int] | None = None,
+    ) -> int:
+        """Take back expired leases, or those of one agent that are not in `held`; how many URLs they had. In all partitions or in some."""
+        parts: dict[int, list[tuple[str, int]]] = defaultdict(list)
+        for server, token in held:
+            parts[self.partition_of(server)].append((server, token))
+        calls = [
+            Call(script("reclaim"), partition, _packed([now_ms, agent or "", parts[partition], TOKEN_JUMP]))
+            for partition in (range(self.partitions) if partitions is None else partitions)
+        ]
+        return sum(await self.pipeline.run_all(calls))
 
     async def exchange(
         self,
@@ -106,26 +130,33 @@ class RedisFrontier:
         settlements: Sequence[Settlement] = (),
         renewals: Sequence[tuple[str, int]] = (),
         agent: str,
-        servers: int,
+        asks: Sequence[Ask],
         lease_ms: int,
     ) -> Exchange:
-        """Admit, settle, renew and lease in one round trip."""
+        """Admit, settle, renew and lease in one round trip. What some partitions refused does not undo what others did; `error` says so."""
         admits = self._admit_calls(now_ms, candidates)
         settles, places = self._settle_calls(now_ms, settlements)
         renews = self._renew_calls(now_ms, renewals, lease_ms)
-        replies = await self.pipeline.run(
-            admits + settles + renews + self._lease_calls(now_ms, agent, servers, lease_ms)
-        )
-        one, two, three = len(admits), len(admits) + len(settles), len(admits) + len(settles) + len(renews)
-        leases, due, queued, leased = _leases(replies[three:])
+        leases = [self._lease_call(now_ms, agent, ask, lease_ms) for ask in asks]
+        calls = admits + settles + renews + leases
+        replies = await self.pipeline.run(calls)
+        errors = [reply for reply in replies if isinstance(reply, CrawlError)]
+        sent = iter(replies)
+        admitted, settled, renewed, leased = ([next(sent) for _ in part] for part in (admits, settles, renews, leases))
         return Exchange(
-            admission=_admission(replies[:one]),
-            accepted=tuple(_accepted(replies[one:two], places, len(settlements))),
-            stale=frozenset(_stale(replies[two:three])),
-            leases=tuple(leases),
-            next_due_ms=due,
-            queued=queued,
-            leased=leased,
+            admission=_admission(_good(admitted)),
+            all_admitted=len(_good(admitted)) == len(admits),
+            accepted=tuple(_accepted(settled, places, len(settlements))),
+            stale=frozenset(_stale(_good(renewed))),
+            all_renewed=len(_good(renewed)) == len(renews),
+            leases=tuple(lease for reply in _good(leased) for lease in _leases(reply)),
+            views=tuple(
+                _view(ask.partition, reply)
+                for ask, reply in zip(asks, leased, strict=True)
+                if not isinstance(reply, CrawlError)
+            ),
+            # What will not mend by waiting comes first.
+            error=min(errors, key=lambda error: isinstance(error, FrontierUnavailable), default=None),
         )
 
     async def stats(self) -> Stats:
@@ -143,7 +174,7 @@ class RedisFrontier:
     async def peek(self, count: int, head: int = 3) -> list[Peek]:
         """Servers as they stand, with the first URLs of each; of every partition the first `count`."""
         arguments = _packed([count, head])
-        replies = await self.pipeline.run(
+        replies = await self.pipeline.run_all(
             [Call(script("peek"), number, arguments) for number in range(self.partitions)]
         )
         rows = [
@@ -168,7 +199,7 @@ class RedisFrontier:
                         batch.clear()
                 if batch:
                     await self.client.unlink(*batch)
-            await self.client.delete(about_key(self.crawl))
+            await self.client.delete(about_key(self.crawl), agents_key(self.crawl))
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
 
@@ -187,7 +218,8 @@ class RedisFrontier:
 
     # What each verb sends
 
-    def _of(self, server: str) -> int:
+    def partition_of(self, server: str) -> int:
+        """Where everything of a server is."""
         return partition_of(server, self.partitions) if self.partitions > 1 else 0
 
     def _admit_calls(self, now_ms: int, candidates: Sequence[Candidate]) -> list[Call]:
@@ -195,7 +227,7 @@ class RedisFrontier:
         for one in candidates:
             if not (one.server and one.member and one.depth >= 0 and one.hops >= 0 and math.isfinite(one.quality)):
                 raise ValueError(f"No URL can be queued as {one!r}")
-            parts[self._of(one.server)].append(
+            parts[self.partition_of(one.server)].append(
                 [
                     one.server,
                     one.member,
@@ -213,7 +245,7 @@ class RedisFrontier:
     def _settle_calls(self, now_ms: int, settlements: Sequence[Settlement]) -> tuple[list[Call], list[list[int]]]:
         parts: dict[int, list[int]] = defaultdict(list)
         for place, one in enumerate(settlements):
-            parts[self._of(one.server)].append(place)
+            parts[self.partition_of(one.server)].append(place)
         calls = [
             Call(script("settle"), partition, _packed([now_ms, [_settlement(settlements[place]) for place in places]]))
             for partition, places in parts.items()
@@ -223,24 +255,23 @@ class RedisFrontier:
     def _renew_calls(self, now_ms: int, leases: Iterable[tuple[str, int]], lease_ms: int) -> list[Call]:
         parts: dict[int, list[tuple[str, int]]] = defaultdict(list)
         for server, token in leases:
-            parts[self._of(server)].append((server, token))
+            parts[self.partition_of(server)].append((server, token))
         return [Call(script("renew"), number, _packed([now_ms, lease_ms, rows])) for number, rows in parts.items()]
 
-    def _lease_calls(self, now_ms: int, agent: str, count: int, lease_ms: int) -> list[Call]:
+    def _shares(self, count: int, overdue_ms: int) -> list[Ask]:
         """A fair share for every partition; what does not divide goes round from call to call."""
-        share, rest = divmod(count, self.partitions)
+        share, rest = divmod(max(count, 0), self.partitions)
         first = self._turn
         self._turn = (self._turn + rest) % self.partitions
         return [
-            Call(
-                script("lease"),
-                partition,
-                _packed(
-                    [now_ms, agent, share + ((partition - first) % self.partitions < rest), lease_ms, PROMOTE_LIMIT]
-                ),
-            )
+            Ask(partition, share + ((partition - first) % self.partitions < rest), overdue_ms)
             for partition in range(self.partitions)
         ]
+
+    @staticmethod
+    def _lease_call(now_ms: int, agent: str, ask: Ask, lease_ms: int) -> Call:
+        limits = [PROMOTE_LIMIT, HEADS, ask.overdue_ms, OVERDUE_LIMIT]
+        return Call(script("lease"), ask.partition, _packed([now_ms, agent, ask.servers, lease_ms, *limits]))
 
 
 def _packed(arguments: Any) -> bytes:
@@ -271,11 +302,16 @@ def _admission(replies: Sequence[Any]) -> Admission:
     return Admission(*(sum(column) for column in zip(*replies, strict=True))) if replies else Admission()
 
 
-def _accepted(replies: Sequence[Any], places: Sequence[Sequence[int]], size: int) -> list[bool]:
-    accepted = [False] * size
+def _good(replies: Sequence[Any]) -> list[Any]:
+    return [reply for reply in replies if not isinstance(reply, CrawlError)]
+
+
+def _accepted(replies: Sequence[Any], places: Sequence[Sequence[int]], size: int) -> list[bool | None]:
+    accepted: list[bool | None] = [None] * size
     for row, where in zip(replies, places, strict=True):
-        for place, reply in zip(where, row, strict=True):
-            accepted[place] = bool(reply)
+        if not isinstance(row, CrawlError):
+            for place, reply in zip(where, row, strict=True):
+                accepted[place] = bool(reply)
     return accepted
 
 
@@ -283,8 +319,8 @@ def _stale(replies: Sequence[Any]) -> list[str]:
     return [server.decode() for reply in replies for server in reply]
 
 
-def _leases(replies: Sequence[Any]) -> tuple[list[Lease], int | None, int, int]:
-    leases = [
+def _leases(reply: Sequence[Any]) -> list[Lease]:
+    return [
         Lease(
             server=row[0].decode(),
             token=row[1],
@@ -295,11 +331,14 @@ def _leases(replies: Sequence[Any]) -> tuple[list[Lease], int | None, int, int]:
             response_ms=float(row[6]),
             urls=tuple(_url(url) for url in row[7]),
         )
-        for reply in replies
         for row in msgpack.unpackb(reply[0], raw=True)
     ]
-    dues = [int(float(reply[1])) for reply in replies if reply[1] != b""]
-    return leases, min(dues, default=None), sum(reply[2] for reply in replies), sum(reply[3] for reply in replies)
+
+
+def _view(partition: int, reply: Sequence[Any]) -> PartitionView:
+    _, due, queued, leased, ready, ranks = reply
+    next_due = None if due == b"" else int(float(due))
+    return PartitionView(partition, next_due, queued, leased, ready, tuple(float(rank) for rank in ranks))
 
 
 def _url(row: Sequence[Any]) -> LeasedUrl:

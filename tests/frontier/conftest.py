@@ -38,8 +38,10 @@ class SynchronousFrontier:
     def admit(self, now_ms: int, candidates: Sequence[Candidate]) -> Admission:
         return self._run(self.frontier.admit(now_ms, candidates))
 
-    def lease(self, now_ms: int, agent: str, count: int, lease_ms: int) -> tuple[list[Lease], int | None]:
-        return self._run(self.frontier.lease(now_ms, agent, count, lease_ms))
+    def lease(
+        self, now_ms: int, agent: str, count: int, lease_ms: int, overdue_ms: int = 0
+    ) -> tuple[list[Lease], int | None]:
+        return self._run(self.frontier.lease(now_ms, agent, count, lease_ms, overdue_ms))
 
     def settle(self, now_ms: int, settlement: Settlement) -> bool:
         (accepted,) = self._run(self.frontier.settle(now_ms, [settlement]))
@@ -48,8 +50,8 @@ class SynchronousFrontier:
     def renew(self, now_ms: int, leases: Iterable[tuple[str, int]], lease_ms: int) -> set[str]:
         return self._run(self.frontier.renew(now_ms, leases, lease_ms))
 
-    def reclaim(self, now_ms: int, agent: str | None = None) -> int:
-        return self._run(self.frontier.reclaim(now_ms, agent))
+    def reclaim(self, now_ms: int, agent: str | None = None, held: Iterable[tuple[str, int]] = ()) -> int:
+        return self._run(self.frontier.reclaim(now_ms, agent, held))
 
     def stats(self) -> Stats:
         return self._run(self.frontier.stats())

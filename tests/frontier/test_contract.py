@@ -887,8 +887,48 @@ def test_expired_lease_is_served_again(partition: PartitionFactory) -> None:
     lease = lease_one(frontier, lease_ms=100)
     assert frontier.reclaim(99) == 0
     assert frontier.reclaim(100) == 2
-    assert frontier.stats() == Stats(queued=2, servers=1, seen=2, admitted=2, reclaimed=2)
+    assert frontier.stats() == Stats(queued=2, servers=1, seen=2, admitted=2, reclaimed=2, expired=1)
     assert lease_one(frontier, 100).urls == lease.urls
+
+
+def test_agent_that_makes_sure_of_its_leases_keeps_those_it_knows_of_and_loses_those_it_does_not(
+    partition: PartitionFactory,
+) -> None:
+    frontier = partition(QUALITY)
+    frontier.admit(0, [url("a", "/1"), url("b", "/1"), url("c", "/1")])
+    known, lost, others = (lease_one(frontier, agent=agent) for agent in ("me", "me", "you"))
+    assert frontier.reclaim(0, "me", [(known.server, known.token)]) == 1
+    assert not frontier.settle(0, Settlement(lost.server, lost.token, done=("/1",)))
+    assert frontier.settle(0, Settlement(known.server, known.token, done=("/1",)))
+    assert frontier.settle(0, Settlement(others.server, others.token, done=("/1",)))
+    assert frontier.stats().expired == 0
+
+
+def test_no_token_is_given_twice_even_if_redis_has_forgotten_the_last_ones(partition: PartitionFactory) -> None:
+    frontier = partition(QUALITY)
+    frontier.admit(0, [url("a", "/1"), url("b", "/1")])
+    first = lease_one(frontier)
+    frontier.reclaim(0, "agent", [(first.server, first.token)])
+    assert lease_one(frontier).token > first.token + 1000
+
+
+def test_server_whose_lease_redis_has_forgotten_is_left_alone_for_its_crawl_delay(partition: PartitionFactory) -> None:
+    frontier = partition(Rules(policy=Policy.QUALITY, delay_ms=250))
+    frontier.admit(0, [url("a", "/1")])
+    frontier.reclaim(100, "agent", [("a", 7), ("unknown", 8)])
+    assert frontier.lease(349, "other", 1, 1000) == ([], 350)
+    assert lease_one(frontier, 350).server == "a"
+
+
+def test_only_servers_that_have_been_due_for_a_while_are_leased_as_overdue(partition: PartitionFactory) -> None:
+    frontier = partition(Rules(policy=Policy.QUALITY, requests_per_connection=1))
+    frontier.admit(0, [url("a", "/1", 0.9), url("a", "/2", 0.8), url("b", "/1", 0.1)])
+    a = lease_one(frontier)
+    frontier.settle(0, Settlement("a", a.token, done=("/1",), due_ms=100, release=True))
+    leases, _ = frontier.lease(1000, "agent", 2, 1000, 901)
+    assert [one.server for one in leases] == ["b"], "a is the better one, and has been due for 900 ms only"
+    leases, _ = frontier.lease(1000, "agent", 2, 1000, 900)
+    assert [one.server for one in leases] == ["a"]
 
 
 def test_agents_leases_are_reclaimed_by_name_and_no_others(partition: PartitionFactory) -> None:
@@ -964,7 +1004,7 @@ def test_reclaimed_urls_of_a_closed_server_are_dropped_and_count_as_reclaimed(pa
     lease = lease_one(frontier, lease_ms=10)
     frontier.settle(0, Settlement("a", lease.token, done=("/1",), pages=1))
     assert frontier.reclaim(10) == 1
-    assert frontier.stats() == Stats(servers=1, seen=2, admitted=2, dropped=1, settled=1, reclaimed=1)
+    assert frontier.stats() == Stats(servers=1, seen=2, admitted=2, dropped=1, settled=1, reclaimed=1, expired=1)
 
 
 def test_nothing_to_reclaim_is_nothing_reclaimed(partition: PartitionFactory) -> None:

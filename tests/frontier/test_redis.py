@@ -11,6 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 from extensions.errors import FrontierUnavailable
+from extensions.frontier.allotment import Ask, PartitionView
 from extensions.frontier.oracle import DictFrontier
 from extensions.frontier.records import MAX_SEQUENCE, Admission, Policy, Rules, Settlement, Stats
 from extensions.frontier.redis import RedisFrontier
@@ -125,13 +126,14 @@ def test_exchange_does_all_its_verbs_in_one_round_trip(redis_partition: Factory)
     assert reply.accepted == (True, False)
     assert reply.stale == {"c"}
     assert [lease.server for lease in reply.leases] == ["d"]
-    assert (reply.queued, reply.leased, reply.next_due_ms) == (1, 3, None)
+    assert reply.views == (PartitionView(0, None, queued=1, leased=3, ready=0, ranks=()),)
+    assert (reply.all_admitted, reply.all_renewed, reply.error) == (True, True, None)
     frontier.settle(0, given_back(a, due_ms=70))
-    assert exchange(frontier).next_due_ms == 70
+    assert exchange(frontier).views[0].next_due_ms == 70
 
 
 def exchange(frontier: SynchronousFrontier, **fields: Any) -> Any:
-    fields = {"agent": "agent", "servers": 10, "lease_ms": 1000, **fields}
+    fields = {"agent": "agent", "asks": [Ask(0, 10)], "lease_ms": 1000, **fields}
     return frontier.loop.run_until_complete(frontier.frontier.exchange(0, **fields))
 
 
@@ -144,7 +146,7 @@ def test_exchange_runs_in_its_order_even_if_the_server_knew_only_one_of_the_scri
     reply = exchange(frontier, candidates=[url("a", "/")])
     assert reply.admission == Admission(admitted=1)
     assert [lease.server for lease in reply.leases] == ["a"]
-    assert (reply.queued, reply.leased) == (0, 1)
+    assert (reply.views[0].queued, reply.views[0].leased) == (0, 1)
 
 
 def test_exchange_with_a_server_that_has_restarted_loses_nothing(

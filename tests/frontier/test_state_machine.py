@@ -102,9 +102,14 @@ class Comparison(RuleBasedStateMachine):
     def admit(self, batch: list[Candidate]) -> None:
         self.both("admit", self.now_ms, batch)
 
-    @rule(agent=st.sampled_from(AGENTS), count=few, lease_ms=st.sampled_from([1, 500, 60_000]))
-    def lease(self, agent: str, count: int, lease_ms: int) -> None:
-        leases, _ = self.both("lease", self.now_ms, agent, count, lease_ms)
+    @rule(
+        agent=st.sampled_from(AGENTS),
+        count=few,
+        lease_ms=st.sampled_from([1, 500, 60_000]),
+        overdue_ms=st.sampled_from([0, 0, 1, 400]),
+    )
+    def lease(self, agent: str, count: int, lease_ms: int, overdue_ms: int) -> None:
+        leases, _ = self.both("lease", self.now_ms, agent, count, lease_ms, overdue_ms)
         self.leases += leases
 
     @rule(
@@ -144,9 +149,11 @@ class Comparison(RuleBasedStateMachine):
         self.both("reclaim", self.now_ms)
         self.forget([lease for lease in self.leases if lease.deadline_ms <= self.now_ms])
 
-    @rule(agent=st.sampled_from(AGENTS))
-    def agent_starts_again_under_its_name(self, agent: str) -> None:
-        self.both("reclaim", self.now_ms, agent)
+    @rule(data=st.data(), agent=st.sampled_from(AGENTS), size=few)
+    def agent_makes_sure_of_what_it_holds(self, data: st.DataObject, agent: str, size: int) -> None:
+        """At its start it holds nothing."""
+        held = dict(self.draw_lease(data)[:2] for _ in range(size))
+        self.both("reclaim", self.now_ms, agent, list(held.items()))
 
     @rule()
     def agents_die(self) -> None:

@@ -1,9 +1,9 @@
 -- lease: the best servers that are due, each with its best URLs, for one agent until a deadline.
--- ARGV[2]  {now, agent, count, lease_ms, promote_limit}
+-- ARGV[2]  {now, agent, count, lease_ms, promote_limit, heads, overdue_ms, overdue_limit}
 -- Reply    {msgpack of {{server, token, deadline, due, delay, connection, response, {{member, q, depth, hops, payload}, …}}, …},
---           the earliest due instant among waiting servers or "", queued, leased}
+--           the earliest due instant among waiting servers or "", queued, leased, servers still ready, the ranks of the first `heads` of them}
 -- Keeps    one lease per server at a time; a leased URL is in h:<server> and no longer in q:<server>.
-local now, agent, wanted, lease_ms, promote_limit = args[1], args[2], args[3], args[4], args[5]
+local now, agent, wanted, lease_ms, promote_limit, heads, overdue_ms, overdue_limit = unpack(args)
 
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', WAITING, '-inf', whole(now), 'LIMIT', 0, promote_limit)) do
   local s = load(name)
@@ -46,11 +46,26 @@ local function open(s)
 end
 
 local leases = {}
-if wanted > 0 then
+if wanted > 0 and overdue_ms > 0 then
+  for _, name in ipairs(redis.call('ZREVRANGE', READY, 0, overdue_limit - 1)) do
+    local s = load(name)
+    if #leases < wanted and s.due <= now - overdue_ms then
+      redis.call('ZREM', READY, name)
+      leases[#leases + 1] = open(s)
+    end
+  end
+elseif wanted > 0 then
   local best = redis.call('ZPOPMAX', READY, wanted)
   for i = 1, #best, 2 do leases[#leases + 1] = open(load(best[i])) end
 end
 write_counts()
 local next = redis.call('ZRANGE', WAITING, 0, 0, 'WITHSCORES')
 local left = redis.call('HMGET', KEYS[1], 'queued', 'leased')
-return {cmsgpack.pack(leases), next[2] or '', tonumber(left[1] or 0), tonumber(left[2] or 0)}
+local ranks = {}
+if heads > 0 then
+  local first = redis.call('ZREVRANGE', READY, 0, heads - 1, 'WITHSCORES')
+  for i = 2, #first, 2 do ranks[#ranks + 1] = first[i] end
+end
+return {
+  cmsgpack.pack(leases), next[2] or '', tonumber(left[1] or 0), tonumber(left[2] or 0), redis.call('ZCARD', READY), ranks,
+}

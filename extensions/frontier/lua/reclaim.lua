@@ -1,15 +1,38 @@
--- reclaim: leases past their deadline, or all leases of one agent, end; what they held is queued again at its old place.
--- ARGV[2]  {now, agent or ""}
+-- reclaim: leases past their deadline, or those of one agent that it does not know of, end; what they held is queued again at its old place.
+-- ARGV[2]  {now, agent or "", {{server, token}, …} that the agent does know of, token_jump}
 -- Reply    how many URLs were held
 -- Keeps    politeness: the holder may have sent a request just now, so the server's crawl delay begins anew.
-local now, agent = args[1], args[2]
+local now, agent, held, token_jump = unpack(args)
 local reclaimed = 0
+local spared = {}
+for _, lease in ipairs(held) do spared[lease[1]] = lease[2] end
+
+local function leave_alone(s) s.due = math.max(s.due, now + math.ceil(delay_of(s))) end
+
 local leases = agent == '' and redis.call('ZRANGEBYSCORE', LEASED, '-inf', whole(now)) or redis.call('ZRANGE', LEASED, 0, -1)
 for _, name in ipairs(leases) do
   local s = load(name)
-  if agent == '' or s.agent == agent then
-    s.due = math.max(s.due, now + math.ceil(delay_of(s)))
+  if agent == '' or (s.agent == agent and spared[name] ~= s.token) then
+    if agent == '' then count('expired', 1) end
+    leave_alone(s)
     reclaimed = reclaimed + release(s, now)
+  end
+end
+if agent ~= '' then
+  redis.call('HINCRBY', KEYS[1], 'token', token_jump)
+  -- Leases that Redis has lost.
+  for _, lease in ipairs(held) do
+    local s = load(lease[1])
+    if s.known and s.st ~= 'l' then
+      leave_alone(s)
+      save(s, 'due', whole(s.due))
+      if s.st == 'w' or (s.st == 'r' and s.due > now) then
+        redis.call('ZREM', READY, s.name)
+        redis.call('ZADD', WAITING, whole(s.due), s.name)
+        s.st = 'w'
+        save(s, 'st', 'w')
+      end
+    end
   end
 end
 count('reclaimed', reclaimed)

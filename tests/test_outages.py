@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crawls import HOSTS, PAGES, TopicCrawl, expected, write_web
+from tests.crawls import HOSTS, PAGES, TopicCrawl, expected, wait_until, write_web
 from tests.faults import DurableRedis, RedisProxy
 from tests.localweb.web import LocalWeb
 
@@ -106,6 +106,14 @@ def redis_killed(server: DurableRedis, proxy: RedisProxy) -> Iterator[None]:
 
 
 @contextmanager
+def killed_and_loading(server: DurableRedis, proxy: RedisProxy) -> Iterator[None]:
+    server.fill()
+    server.kill()
+    yield
+    server.start(loading_seconds=2)
+
+
+@contextmanager
 def unreachable(server: DurableRedis, proxy: RedisProxy) -> Iterator[None]:
     proxy.refuse()
     yield
@@ -144,7 +152,7 @@ def out_of_memory(server: DurableRedis, proxy: RedisProxy) -> Iterator[None]:
 OUTAGES = {
     "killed and restarted on its append-only file": redis_killed,
     "unreachable": unreachable,
-    "loading": answering("LOADING Redis is loading the dataset in memory"),
+    "loading a large file": killed_and_loading,
     "not able to write its file": answering("MISCONF Errors writing to the AOF file: No space left on device"),
     "read only": read_only,
     "out of memory": out_of_memory,
@@ -209,13 +217,14 @@ def test_a_short_hang_of_redis_is_waited_for_and_not_worth_a_word(tmp_path, web,
     assert not crawl.repeated()
 
 
-def test_a_slow_redis_makes_a_slow_crawl_and_nothing_else(tmp_path, web, server, proxy):
-    crawl = TopicCrawl(tmp_path / "crawl", web, REDIS_URL=proxy.url)
-    proxy.delay = 0.2
-    run = crawl.finish()
-    crawl.check_pages(expected())
-    run.check_told(outages=0)
-    assert not crawl.repeated()
+def test_a_slow_redis_makes_a_slow_crawl_and_nothing_else(tmp_path, server, proxy):
+    with LocalWeb(write_web(tmp_path / "web", pages=80)) as web:
+        crawl = TopicCrawl(tmp_path / "crawl", web, REDIS_URL=proxy.url)
+        proxy.delay = 0.2
+        run = crawl.finish()
+        crawl.check_pages(expected(80))
+        run.check_told(outages=0)
+        assert not crawl.repeated()
 
 
 @pytest.mark.parametrize("every", [0.37, pytest.param(1.0, marks=pytest.mark.slow)])
@@ -237,35 +246,45 @@ def test_the_crawl_outlives_a_network_that_keeps_breaking(tmp_path, web, server,
     assert not crawl.repeated()
 
 
-@pytest.mark.parametrize("at", [30, 120])
-def test_a_reply_that_gets_lost_costs_no_page_and_no_waiting_for_leases(tmp_path, web, server, proxy, at):
-    """The scripts have run, but the agent cannot know: leases are its own all the same."""
+def test_replies_that_get_lost_cost_no_page_and_no_waiting_for_leases(tmp_path, web, server, proxy):
+    """The scripts have run, but the agent cannot know: what they leased is its own all the same, what they settled is settled."""
     crawl = TopicCrawl(tmp_path / "crawl", web, REDIS_URL=proxy.url, FRONTIER_LEASE_SECONDS=600)
+    lost = 0
     with crawl.started() as run:
-        run.wait_for_pages(at)
-        proxy.lose_reply()
-        assert run.ended(30) == 0
+        for pages in (1, 10, 60, 120, 200):
+            run.wait_for_pages(pages)
+            proxy.lose_reply()
+            wait_until(lambda: proxy.losing is None or run.process.poll() is not None, lambda: run.log)
+            lost += 1
+        assert run.ended() == 0
     crawl.check_pages(expected())
-    assert "Traceback" not in run.log
+    run.check_told(outages=lost)
     assert not crawl.repeated()
 
 
-def test_an_outage_at_the_start_is_one_sentence_and_the_next_start_begins(tmp_path, web, server, proxy):
+def test_a_start_without_redis_is_one_sentence_and_the_next_start_begins(tmp_path, web, server, proxy):
     crawl = TopicCrawl(tmp_path / "crawl", web, REDIS_URL=proxy.url)
-    for fault, heal, says in (
-        (proxy.refuse, proxy.accept, "No Redis answers at"),
-        (lambda: proxy.fail("LOADING Redis is loading the dataset in memory"), proxy.heal, "loading"),
-    ):
-        fault()
-        with crawl.started() as run:
-            assert run.ended() == 1
-        heal()
-        assert "Traceback" not in run.log
-        errors = [line for line in run.lines if line.startswith("Error: ") or " ERROR: " in line]
-        assert len(errors) == 1, run.log
-        assert says in errors[0]
+    proxy.refuse()
+    with crawl.started() as run:
+        assert run.ended() == 1
+    assert "Traceback" not in run.log
+    told = [line for line in run.lines if line.startswith("Error: ") or " ERROR: " in line]
+    assert len(told) == 1, run.log
+    assert "No Redis answers at" in told[0]
+    proxy.accept()
     crawl.finish()
     crawl.check_pages(expected())
+
+
+def test_a_start_while_redis_reads_its_file_back_waits_for_it(tmp_path, web, server):
+    """After a restart of the machine both begin at once."""
+    crawl = TopicCrawl(tmp_path / "crawl", web, REDIS_URL=server.url)
+    server.fill()
+    server.kill()
+    server.start(loading_seconds=4)
+    run = crawl.finish()
+    crawl.check_pages(expected())
+    assert " ERROR: " not in run.log
 
 
 # What it holds meanwhile

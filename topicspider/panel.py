@@ -1,5 +1,7 @@
 """The crawl while it runs: a live panel on a terminal, elsewhere a line in the log every OUTPUT_PROGRESS_SECONDS.
 
+Where several agents are at work, both show the crawl's totals, the others' part as of their last heartbeats.
+
 The panel stays at the bottom of the terminal, log lines scroll above it. It is drawn from the event loop, never from a thread, and
 leaves signals alone: Ctrl-C does what Scrapy makes of it.
 """
@@ -24,6 +26,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from extensions.config import Config
+from topicspider.agents import Agents
 from topicspider.figures import Figures, clock
 
 if TYPE_CHECKING:
@@ -45,26 +48,35 @@ class Rates:
         self._recent_seconds = recent_seconds
         self._samples: deque[tuple[float, int]] = deque([(now, 0)])
 
-    def update(self, now: float, pages: int) -> tuple[float, float]:
-        """The recent and the overall rate at `now`."""
+    def begin_again(self, now: float, pages: int) -> None:
+        """Forget what was of late: other agents' pages have come in all at once."""
+        self._samples = deque([(now, pages)])
+
+    def update(self, now: float, pages: int, elapsed: float | None = None) -> tuple[float, float]:
+        """The recent and the overall rate at `now`. `elapsed` is since the crawl began, where that was before the start here."""
+        if elapsed is None:
+            elapsed = now - self.started
         self._samples.append((now, pages))
         while len(self._samples) > 2 and self._samples[1][0] <= now - self._recent_seconds:
             self._samples.popleft()
         then, pages_then = self._samples[0]
         recent = (pages - pages_then) / (now - then) if now > then else 0.0
-        overall = pages / (now - self.started) if now > self.started else 0.0
+        overall = pages / elapsed if elapsed > 0 else 0.0
         return recent, overall
 
 
 class PanelExtension:
     """Shows how the crawl is doing."""
 
-    def __init__(self, crawler: Crawler, title: str, display: TerminalDisplay | None, interval_seconds: float) -> None:
-        self._stats = crawler.stats
+    def __init__(self, crawler: Crawler, config: Config, title: str, display: TerminalDisplay | None) -> None:
+        self._crawler = crawler
         self._title = title
         self._display = display
-        self._interval_seconds = interval_seconds
+        self._lease_seconds = config.lease_seconds
+        self._interval_seconds = config.progress_seconds if display is None else REFRESH_SECONDS
         self._rates = Rates(time.monotonic())
+        self._known = 1
+        """Agents, at the last look."""
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
 
     @classmethod
@@ -77,8 +89,7 @@ class PanelExtension:
         if not live and not config.progress_seconds:
             raise NotConfigured("no terminal, and OUTPUT_PROGRESS_SECONDS is 0")
         display = TerminalDisplay(console) if live else None
-        interval = REFRESH_SECONDS if live else config.progress_seconds
-        panel = cls(crawler, config.crawl_of(spider.name), display, interval)
+        panel = cls(crawler, config, config.crawl_of(spider.name), display)
         crawler.signals.connect(panel.spider_opened, signals.spider_opened)
         crawler.signals.connect(panel.spider_closed, signals.spider_closed)
         return panel
@@ -100,13 +111,21 @@ class PanelExtension:
 
     def _refresh(self) -> None:
         now = time.monotonic()
-        figures = Figures.read(self._stats.get_stats())
-        recent, overall = self._rates.update(now, figures.pages)
-        elapsed = now - self._rates.started
+        own_ms = int((now - self._rates.started) * 1000)
+        agents = Agents.of(self._crawler, 0, own_ms, self._lease_seconds)
+        figures = Figures.read(agents.merged())
+        elapsed = agents.elapsed_seconds
+        if len(agents.records) != self._known:
+            self._known = len(agents.records)
+            self._rates.begin_again(now, figures.pages)
+        recent, overall = self._rates.update(now, figures.pages, elapsed)
+        running = agents.running
         if self._display is not None:
-            self._display.show(panel_of(self._title, figures, recent, overall, elapsed))
+            title = f"{self._title}, {running} agents" if agents.several else self._title
+            self._display.show(panel_of(title, figures, recent, overall, elapsed))
         else:
-            logger.info("%s", line_of(figures, recent, overall, elapsed))
+            company = f"{running} agents: " if agents.several else ""
+            logger.info("%s%s", company, line_of(figures, recent, overall, elapsed))
 
 
 def line_of(figures: Figures, recent: float, overall: float, elapsed_seconds: float) -> str:

@@ -21,7 +21,8 @@ from extensions.errors import ConfigurationError, OutputError
 from topicspider.items import PageItem
 from topicspider.pipelines.database import DatabasePipeline
 from topicspider.pipelines.folder import OutputFolder
-from topicspider.pipelines.pages import PagesPipeline, encode, url_key
+from topicspider.pipelines.pages import PagesPipeline, encode
+from topicspider.pipelines.stored import url_key
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def test_lone_surrogate_is_kept_as_an_escape_in_valid_utf8():
 
 async def test_page_is_on_disk_as_soon_as_it_is_processed(folder, stats):
     pipeline = await pages_pipeline(folder, stats)
-    pipeline.process_item(PageItem("http://a/"))
+    await pipeline.process_item(PageItem("http://a/"))
     assert json.loads(folder.path("pages.jsonl").read_bytes())["url"] == "http://a/"
     await pipeline.close_spider()
 
@@ -78,7 +79,7 @@ async def test_page_of_an_earlier_run_is_not_written_again(folder, stats):
     for _ in range(2):
         pipeline = await pages_pipeline(folder, stats)
         for url in ("http://a/", odd, odd):
-            pipeline.process_item(PageItem(url))
+            await pipeline.process_item(PageItem(url))
         await pipeline.close_spider()
     lines = folder.path("pages.jsonl").read_bytes().splitlines()
     assert [json.loads(line)["url"] for line in lines] == ["http://a/", odd]
@@ -89,7 +90,7 @@ async def test_page_that_a_neighbour_wrote_is_not_written_again(folder, stats):
     folder.open()
     (folder.root / "pages-2.jsonl").write_bytes(encode(PageItem("http://a/")) + b'{"url": "http://to')
     pipeline = await pages_pipeline(folder, stats)
-    pipeline.process_item(PageItem("http://a/"))
+    await pipeline.process_item(PageItem("http://a/"))
     await pipeline.close_spider()
     assert folder.path("pages.jsonl").read_bytes() == b""
     assert (folder.root / "pages-2.jsonl").read_bytes().endswith(b'{"url": "http://to')
@@ -102,7 +103,7 @@ async def test_device_without_room_is_an_output_error(folder, stats):
     pipeline = await pages_pipeline(folder, stats)
     for _ in range(2):  # the page has not been taken for written
         with pytest.raises(OutputError, match="make room on the disk"):
-            pipeline.process_item(PageItem("http://a/"))
+            await pipeline.process_item(PageItem("http://a/"))
     await pipeline.close_spider()
 
 
@@ -116,7 +117,7 @@ async def test_file_name_taken_by_a_folder_is_an_output_error(folder, stats):
 async def test_other_items_pass_untouched(folder, stats):
     pages, database = await pages_pipeline(folder, stats), database_pipeline(folder, stats)
     for item in ({"url": "http://a/"}, "anything"):
-        assert pages.process_item(item) is item
+        assert await pages.process_item(item) is item
         assert database.process_item(item) is item
     await pages.close_spider()
     await database.close_spider()
@@ -282,7 +283,7 @@ async def test_storing_a_page_costs_the_event_loop_little(folder, stats):
         manager.send_catch_log(scrapy_signals.response_downloaded, response=response, request=request)
         manager.send_catch_log(scrapy_signals.response_received, response=response, request=request)
         manager.send_catch_log(signals.page_scored, response=response, item=item, on_topic=True)
-        pages.process_item(item)
+        await pages.process_item(item)
         database.process_item(item)
         if number % 10 == 9:
             manager.send_catch_log(signals.settling)

@@ -3,12 +3,16 @@
 Rows travel in transactions: one when pages are about to be acknowledged (signal `settling`), after every `BATCH_ROWS` rows, and at the
 end. A kill of the process therefore loses only rows whose pages are fetched again. In WAL mode anyone may read while the crawl writes.
 
-Sets the stats ``output/pages_total`` and ``output/relevant_total``: pages scored and pages stored, earlier runs included.
+A page that the pages pipeline found in a neighbour's file belongs into that neighbour's database, not into this one.
+
+Sets the stats ``output/pages_total`` and ``output/relevant_total``: pages scored and pages stored by whoever wrote under this number,
+earlier runs included; and ``output/folder_pages_before``: pages that had been scored under any number when this process began.
 Raises `OutputError` when rows cannot be stored; they are kept, and the next transaction tries again.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
@@ -20,55 +24,16 @@ from extensions.errors import OutputError
 from topicspider.items import PageItem
 from topicspider.pipelines.fetches import SCORED, FetchLog
 from topicspider.pipelines.folder import OutputFolder
+from topicspider.pipelines.mending import mend
+from topicspider.pipelines.schema import COUNT_SCORED, FILE, INSERT_PAGE, STORE_FETCH, connect, row_of, scored_in
+from topicspider.pipelines.stored import url_key
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.signalmanager import SignalManager
     from scrapy.statscollectors import StatsCollector
 
-FILE = "crawl.sqlite"
 BATCH_ROWS = 100
-VERSION = 1
-
-SCHEMA = f"""
-BEGIN;
-CREATE TABLE pages (
-    url TEXT PRIMARY KEY,
-    title TEXT NOT NULL,
-    relevance REAL NOT NULL,
-    title_similarity REAL NOT NULL,
-    body_similarity REAL NOT NULL,
-    quality REAL NOT NULL,
-    depth INTEGER NOT NULL,
-    host TEXT NOT NULL,
-    port INTEGER NOT NULL,
-    content_type TEXT NOT NULL,
-    content_length INTEGER NOT NULL,
-    downloaded_at TEXT NOT NULL,
-    language TEXT NOT NULL,
-    referrer TEXT NOT NULL,
-    text TEXT NOT NULL,
-    canonical TEXT NOT NULL
-);
-CREATE TABLE fetched (
-    id INTEGER PRIMARY KEY,
-    url TEXT NOT NULL,
-    status INTEGER,          -- of HTTP; NULL where no response came
-    error TEXT,              -- name of the exception, if one ended the fetch or its callback
-    outcome TEXT NOT NULL,   -- relevant, off_topic, fetched, not_html, redirect, http_error, robots, spider_error, error, denied
-    relevance REAL,          -- NULL where the page was not scored
-    depth INTEGER NOT NULL,
-    bytes INTEGER NOT NULL,  -- of the body on the wire
-    elapsed_ms REAL,
-    fetched_at TEXT NOT NULL
-);
-CREATE INDEX fetched_url ON fetched (url);
-PRAGMA user_version = {VERSION};
-COMMIT;
-"""
-
-INSERT_PAGE = f"INSERT OR IGNORE INTO pages VALUES ({', '.join('?' * len(PageItem.__dataclass_fields__))})"  # noqa: S608 - question marks only
-STORE_FETCH = "INSERT OR REPLACE INTO fetched VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class DatabasePipeline:
@@ -95,12 +60,13 @@ class DatabasePipeline:
     def open_spider(self) -> None:
         """Create or open the database, and begin to listen to what becomes of fetches."""
         self.folder.open()
-        self._connection = connect(self.folder)
+        self._connection = connect(self.folder.path(FILE))
         (last_id,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM fetched").fetchone()
         (self._stored_pages,) = self._connection.execute("SELECT count(*) FROM pages").fetchone()
-        (self._scored_before,) = self._connection.execute(
-            "SELECT count(*) FROM fetched WHERE outcome IN (?, ?)", SCORED
-        ).fetchone()
+        (self._scored_before,) = self._connection.execute(COUNT_SCORED, SCORED).fetchone()
+        neighbours = set(self.folder.root.glob("crawl*.sqlite")) - {self.folder.path(FILE)}
+        scored = self._scored_before + sum(map(scored_in, neighbours))
+        self._stats.set_value("output/folder_pages_before", scored)
         self._fetches = FetchLog(last_id)
         self._fetches.connect(self._signals)
         self._signals.connect(self.commit, signals.settling)
@@ -109,14 +75,15 @@ class DatabasePipeline:
 
     def process_item(self, item: Any) -> Any:
         """Take the page into the next transaction."""
-        if isinstance(item, PageItem):
-            self._pages.append(tuple(map(bindable, item.as_record().values())))
+        stored = self.folder.stored
+        if isinstance(item, PageItem) and not (stored is not None and url_key(item.url) in stored.neighbours):
+            self._pages.append(row_of(item.as_record()))
             if len(self._pages) >= BATCH_ROWS:
                 self.commit()
         return item
 
     async def close_spider(self) -> None:
-        """Store what is left and close the database.
+        """Store what is left, close the database, and put right what killed neighbours left.
 
         A coroutine, so that raising here does not keep Scrapy from closing the other pipelines.
         """
@@ -127,6 +94,8 @@ class DatabasePipeline:
                 self.commit()
             finally:
                 self._connection = None
+        if self.folder.stored is not None:
+            await asyncio.to_thread(mend, self.folder, self.folder.stored)
 
     def commit(self) -> None:
         """Store everything that waits, in one transaction; all of it goes on waiting if that fails."""
@@ -159,48 +128,3 @@ class DatabasePipeline:
     def _count(self) -> None:
         self._stats.set_value("output/pages_total", self._scored_before + self._fetches.scored)
         self._stats.set_value("output/relevant_total", self._stored_pages)
-
-
-def connect(folder: OutputFolder) -> sqlite3.Connection:
-    """The database in this project's schema, created if there is none."""
-    path = folder.path(FILE)
-    try:
-        connection = sqlite3.connect(path)
-        try:
-            version = _prepare(connection)
-        except sqlite3.Error:
-            connection.close()
-            raise
-    except sqlite3.Error as error:
-        raise OutputError(f"{str(path)!r} cannot be used ({error}): choose another OUTPUT_DIR.") from error
-    if version != VERSION:
-        connection.close()
-        raise OutputError(
-            f"{str(path)!r} is not of this version (schema {version}, needed is {VERSION}): choose another OUTPUT_DIR."
-        )
-    return connection
-
-
-def _prepare(connection: sqlite3.Connection) -> int:
-    """Set the connection up and create the schema in an empty database; the schema's version."""
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if not tables:
-        connection.executescript(SCHEMA)
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version == VERSION:
-        connection.execute("PRAGMA journal_mode = WAL")
-        # With WAL a transaction then survives a kill of the process at once, and a power cut leaves the file whole.
-        connection.execute("PRAGMA synchronous = NORMAL")
-    return int(version)
-
-
-def bindable(value: Any) -> Any:
-    """The value as SQLite takes it. One odd value, such as a made-up Content-Length, must not hold up its whole transaction."""
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:  # a lone surrogate
-            return value.encode("utf-8", "replace").decode()
-    elif isinstance(value, int):
-        return max(-(2**63), min(value, 2**63 - 1))
-    return value

@@ -15,6 +15,10 @@ class FrontierUnavailable(CrawlError):
     """Redis cannot be reached, refuses to serve, is too old, or cannot be started."""
 
 
+class FrontierBroken(CrawlError):
+    """Redis refuses what the frontier asks of it, and waiting will not mend it: no permission, a key of another kind, a script's error."""
+
+
 class UnserialisableRequest(CrawlError):
     """A request holds something that cannot cross a process boundary; the message names the request and the part."""
 

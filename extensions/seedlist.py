@@ -16,11 +16,11 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import ResponseError
 from scrapy import FormRequest, Request
 
 from extensions.errors import ConfigurationError
-from extensions.frontier.pipeline import unavailable
+from extensions.frontier.faults import REDIS_FAULTS, fault_of
 from extensions.topicmeta import TopicMeta
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ class SeedList:
                 entries = self._taken = await self._read()
         except ResponseError as error:
             if not str(error).startswith("WRONGTYPE"):
-                raise unavailable(error) from error
+                raise fault_of(error) from error
             self._tell_wrong_type()
             return 0
-        except (RedisError, OSError) as error:
-            raise unavailable(error) from error
+        except REDIS_FAULTS as error:
+            raise fault_of(error) from error
         self._batch = scheduler.holdings.batch
         for entry in entries:
             self._crawl(entry, scheduler)

@@ -11,7 +11,6 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from redis.exceptions import RedisError
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.project import data_path
 
@@ -19,7 +18,7 @@ from extensions.errors import ConfigurationError
 from extensions.frontier.agents import AgentName
 from extensions.frontier.connection import RedisClock, check, client_of
 from extensions.frontier.embedded import EmbeddedRedis
-from extensions.frontier.pipeline import unavailable
+from extensions.frontier.faults import REDIS_FAULTS, fault_of
 from extensions.frontier.redis import RedisFrontier
 from extensions.frontier.registry import Registry
 from extensions.membership import Membership
@@ -117,8 +116,8 @@ class Session:
         """What changes when Redis is restarted, or a replica takes over: then its last writes may be gone."""
         try:
             info: dict[str, Any] = await self.client.info("server")
-        except (RedisError, OSError) as error:
-            raise unavailable(error) from error
+        except REDIS_FAULTS as error:
+            raise fault_of(error) from error
         if "run_id" in info:
             return info["run_id"]
         return frozenset(node["run_id"] for node in info.values())

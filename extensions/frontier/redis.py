@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgpack
-from redis.exceptions import RedisError
 
 from extensions.errors import CrawlError, FrontierUnavailable
 from extensions.frontier.allotment import HEADS, Ask, PartitionView
 from extensions.frontier.contract import OVERDUE_LIMIT, PROMOTE_LIMIT, TOKEN_JUMP
+from extensions.frontier.faults import REDIS_FAULTS, fault_of
 from extensions.frontier.keys import about_key, agents_key, partition_key, partition_pattern
-from extensions.frontier.pipeline import Call, Pipeline, unavailable
+from extensions.frontier.pipeline import Call, Pipeline
 from extensions.frontier.records import (
     MAX_HOPS,
     QUALITY_STEPS,
@@ -161,14 +161,8 @@ class RedisFrontier:
 
     async def stats(self) -> Stats:
         """Counters, added over the partitions."""
-        try:
-            pipe = self.client.pipeline(transaction=False)
-            for partition in range(self.partitions):
-                pipe.hmget(partition_key(self.crawl, partition), COUNTERS)
-            self.pipeline.round_trips += 1
-            rows = await pipe.execute()
-        except (RedisError, OSError) as error:
-            raise unavailable(error) from error
+        keys = [partition_key(self.crawl, partition) for partition in range(self.partitions)]
+        rows = await self.pipeline.read([(key, ("HMGET", key, *COUNTERS)) for key in keys])
         return sum((Stats(*(int(value or 0) for value in row)) for row in rows), Stats())
 
     async def peek(self, count: int, head: int = 3) -> list[Peek]:
@@ -200,8 +194,8 @@ class RedisFrontier:
                 if batch:
                     await self.client.unlink(*batch)
             await self.client.delete(about_key(self.crawl), agents_key(self.crawl))
-        except (RedisError, OSError) as error:
-            raise unavailable(error) from error
+        except REDIS_FAULTS as error:
+            raise fault_of(error) from error
 
     async def about(self, fixed: dict[str, str]) -> dict[str, str]:
         """What was fixed when the crawl began; `fixed` if it begins now."""
@@ -212,8 +206,8 @@ class RedisFrontier:
             pipe.hgetall(about_key(self.crawl))
             self.pipeline.round_trips += 1
             found = (await pipe.execute())[-1]
-        except (RedisError, OSError) as error:
-            raise unavailable(error) from error
+        except REDIS_FAULTS as error:
+            raise fault_of(error) from error
         return {key.decode(): value.decode() for key, value in found.items()}
 
     # What each verb sends

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgpack
-from redis.exceptions import RedisError
 
+from extensions.frontier.faults import REDIS_FAULTS, fault_of
 from extensions.frontier.keys import agents_key
-from extensions.frontier.pipeline import unavailable
 from extensions.frontier.records import AgentRecord
 
 if TYPE_CHECKING:
@@ -32,8 +31,8 @@ class Registry:
         """All entries, by name."""
         try:
             return _records(await self._client.hgetall(self._key))
-        except (RedisError, OSError) as error:
-            raise unavailable(error) from error
+        except REDIS_FAULTS as error:
+            raise fault_of(error) from error
 
     async def write(self, record: AgentRecord) -> dict[str, AgentRecord]:
         """Put the agent's own entry; all entries after it, in one round trip."""
@@ -45,8 +44,8 @@ class Registry:
             pipe.hset(self._key, record.name, entry)
             pipe.hgetall(self._key)
             return _records((await pipe.execute())[-1])
-        except (RedisError, OSError) as error:
-            raise unavailable(error) from error
+        except REDIS_FAULTS as error:
+            raise fault_of(error) from error
 
     async def forget(self, names: Iterable[str]) -> None:
         """Remove the entries of an earlier run."""
@@ -55,8 +54,8 @@ class Registry:
             return
         try:
             await self._client.hdel(self._key, *gone)
-        except (RedisError, OSError) as error:
-            raise unavailable(error) from error
+        except REDIS_FAULTS as error:
+            raise fault_of(error) from error
 
 
 def _records(found: dict[bytes, bytes]) -> dict[str, AgentRecord]:

@@ -29,6 +29,11 @@ DOWNLOADER_MIDDLEWARES = {
     # Next to the downloader, to see every attempt that failed, also those that are tried again.
     "extensions.failures.FetchFailureMiddleware": 995,
 }
+# Scrapy's HTTP/1.1, but nothing is sent to a server whose lease is over, and a connection ends with the lease.
+DOWNLOAD_HANDLERS = {
+    "http": "extensions.connections.ConnectionHandler",
+    "https": "extensions.connections.ConnectionHandler",
+}
 
 # --- What comes out ---------------------------------------------------------------------------------------------------
 

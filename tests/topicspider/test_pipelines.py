@@ -1,5 +1,6 @@
 """The pipelines by themselves, with real files."""
 
+import asyncio
 import json
 import sqlite3
 import time
@@ -291,3 +292,91 @@ async def test_storing_a_page_costs_the_event_loop_little(folder, stats):
     assert cost_ms < 1.0
     await pages.close_spider()
     await database.close_spider()
+
+
+@pytest.fixture
+def neighbours(tmp_path):
+    """Two processes' places in one folder."""
+    with closing(OutputFolder(tmp_path / "output")) as first, closing(OutputFolder(tmp_path / "output")) as second:
+        first.open()
+        second.open()
+        yield first, second
+
+
+def urls_in(folder, *names):
+    lines = [line for name in names for line in (folder.root / name).read_bytes().splitlines()]
+    return [json.loads(line)["url"] for line in lines]
+
+
+async def test_page_that_a_neighbour_writes_meanwhile_is_stored_in_one_file_and_one_database(neighbours, stats):
+    pages = [await pages_pipeline(folder, stats) for folder in neighbours]
+    databases = [database_pipeline(folder, stats) for folder in neighbours]
+    for number in range(20):  # in turn, each page offered to both
+        for which in (number % 2, 1 - number % 2):
+            databases[which].process_item(await pages[which].process_item(PageItem(f"http://a/{number}")))
+    for pipeline in (*pages, *databases):
+        await pipeline.close_spider()
+    assert sorted(urls_in(neighbours[0], "pages.jsonl", "pages-2.jsonl")) == sorted(
+        f"http://a/{number}" for number in range(20)
+    )
+    assert [count(folder) for folder in neighbours] == [10, 10]
+    assert stats.get_value("output/folder_stored") == 20
+
+
+async def test_process_paused_before_its_write_finds_what_was_written_meanwhile(neighbours, stats):
+    first, second = [await pages_pipeline(folder, stats) for folder in neighbours]
+    async with neighbours[1].alone():
+        waiting = asyncio.ensure_future(first.process_item(PageItem("http://a/")))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        second._write(encode(PageItem("http://a/")))  # as from within its own `process_item`
+    await waiting
+    assert urls_in(neighbours[0], "pages.jsonl", "pages-2.jsonl") == ["http://a/"]
+    await first.close_spider()
+    await second.close_spider()
+
+
+async def test_line_that_a_neighbour_has_not_finished_is_no_page_until_it_has(neighbours, stats):
+    first = await pages_pipeline(neighbours[0], stats)
+    line = encode(PageItem("http://a/"))
+    with (neighbours[0].root / "pages-2.jsonl").open("ab", buffering=0) as other:
+        other.write(encode(PageItem("http://b/")) + line[:-1])
+        first._look()
+        assert url_key("http://b/") in first._stored
+        assert url_key("http://a/") not in first._stored
+        other.write(line[-1:])
+    await first.process_item(PageItem("http://a/"))
+    await first.close_spider()
+    assert urls_in(neighbours[0], "pages.jsonl") == []
+
+
+async def test_database_of_a_dead_neighbour_is_completed_and_its_torn_line_cut_off(folder, stats):
+    folder.open()
+    pages = [PageItem(f"http://a/{number}", title=str(number), depth=number) for number in range(3)]
+    (folder.root / "pages-2.jsonl").write_bytes(b"".join(map(encode, pages)) + b'{"url": "http://torn')
+    first, database = await pages_pipeline(folder, stats), database_pipeline(folder, stats)
+    database.process_item(await first.process_item(pages[0]))
+    await first.close_spider()
+    await database.close_spider()
+    assert urls_in(folder, "pages-2.jsonl") == [page.url for page in pages]
+    assert count(folder) == 0
+    with closing(sqlite3.connect(folder.root / "crawl-2.sqlite")) as other:
+        assert other.execute("SELECT title, depth FROM pages ORDER BY url").fetchall() == [("0", 0), ("1", 1), ("2", 2)]
+
+
+async def test_files_of_a_living_neighbour_are_not_put_right_for_it(neighbours, stats):
+    (neighbours[0].root / "pages-2.jsonl").write_bytes(encode(PageItem("http://a/")) + b'{"url": "http://half')
+    first, database = await pages_pipeline(neighbours[0], stats), database_pipeline(neighbours[0], stats)
+    await first.close_spider()
+    await database.close_spider()
+    assert (neighbours[0].root / "pages-2.jsonl").read_bytes().endswith(b"half")
+    assert not (neighbours[0].root / "crawl-2.sqlite").exists()
+
+
+async def test_own_database_is_completed_from_lines_whose_pages_others_have_acknowledged(folder, stats):
+    folder.open()
+    folder.path("pages.jsonl").write_bytes(encode(PageItem("http://a/")) + encode(PageItem("http://b/\ud800")))
+    first, database = await pages_pipeline(folder, stats), database_pipeline(folder, stats)
+    await first.close_spider()
+    await database.close_spider()
+    assert count(folder) == 2

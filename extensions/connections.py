@@ -294,7 +294,7 @@ class Connections(HTTPConnectionPool):
         other = self._take(connection.place)
         if other is not None:
             other.let_go()
-        if not connection.wanted:
+        if not (connection.wanted and connection.usable):  # Scrapy may have cut an answer that was all there already
             connection.let_go()
             return
         connection.idle = True

@@ -75,7 +75,9 @@ def wait_until_all_but_what_hangs_is_fetched(crawl: TopicCrawl, run: Run) -> Non
         time.sleep(1)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM], ids=["SIGINT", "SIGTERM"]
+)
 def test_a_crawl_whose_servers_hang_stops_all_the_same_and_what_hung_is_fetched_by_the_next_start(
     tmp_path, hanging_web, server, number
 ):
@@ -93,6 +95,7 @@ def test_a_crawl_whose_servers_hang_stops_all_the_same_and_what_hung_is_fetched_
     assert crawl.summary()["pages"] == PAGES - stored
 
 
+@pytest.mark.slow
 def test_a_crawl_whose_first_page_hangs_stops_as_told_and_begins_anew(tmp_path, pages, server):
     first = {"h0.test": {"faults": [{"path": "/0", "kind": "hang", "seconds": 160, "times": 1}]}}
     with LocalWeb(pages, behaviour={"hosts": first}) as web:
@@ -119,7 +122,7 @@ def test_pages_under_way_are_waited_for_and_their_servers_given_back(tmp_path, w
     assert not crawl.repeated()
 
 
-@pytest.mark.parametrize("away", ["refuse", "pause"])
+@pytest.mark.parametrize("away", [pytest.param("refuse", marks=pytest.mark.slow), "pause"])
 def test_a_crawl_stops_while_redis_is_away_and_its_next_start_has_everything(tmp_path, web, server, away):
     with RedisProxy(server.url) as proxy:
         crawl = TopicCrawl(tmp_path / "crawl", web, REDIS_URL=proxy.url, **PATIENT)
@@ -139,6 +142,7 @@ def test_a_crawl_stops_while_redis_is_away_and_its_next_start_has_everything(tmp
     crawl.check_pages(expected(PAGES))
 
 
+@pytest.mark.slow
 def test_who_insists_is_obeyed_at_once_and_loses_nothing(tmp_path, hanging_web, server):
     crawl = TopicCrawl(tmp_path / "crawl", hanging_web, REDIS_URL=server.url, **PATIENT)
     with crawl.started() as run:

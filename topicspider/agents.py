@@ -128,7 +128,8 @@ class Agents:
             "elapsed_seconds": round((record.beat_ms - record.joined_ms) / 1000, 3),
             "state": self.state(record),
         }
-        return entry | leases(record.stats)
+        own = {key: value for key, value in record.stats.items() if key not in OF_THE_FRONTIER}
+        return entry | leases(own)
 
 
 def leases(stats: Stats) -> dict[str, int]:

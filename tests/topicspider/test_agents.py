@@ -10,7 +10,7 @@ from scrapy.settings import Settings
 from scrapy.statscollectors import MemoryStatsCollector
 
 from extensions.frontier.records import AgentRecord
-from topicspider.agents import Agents
+from topicspider.agents import Agents, leases
 from topicspider.figures import Figures, errors
 from topicspider.panel import PanelExtension
 from topicspider.summary import SummaryExtension, rows
@@ -50,6 +50,7 @@ BERT = record(
         "frontier/open_servers": 3,
         "frontier/leased": 6,
         "frontier/leases_lost": 4,
+        "frontier/reclaimed": 9,
         "downloader/response_status_count/404": 2,
         "request_depth_max": 2,
     },
@@ -86,6 +87,8 @@ def test_each_agent_has_its_share_and_state_in_the_order_of_joining():
         ("dora", 0.0, "ended"),
     ]
     assert shares[0]["leases_lost"] == 4
+    assert "reclaimed" not in shares[0], "it is the whole frontier's"
+    assert leases(ALL.merged()) == {"leases_lost": 4, "reclaimed": 9}
     assert (shares[0]["elapsed_seconds"], shares[0]["pages"], shares[0]["relevant"]) == (18.0, 60, 20)
     assert "leases_lost" not in shares[1]
 

@@ -155,14 +155,14 @@ class Config:
     partitions: int = setting(
         "FRONTIER_PARTITIONS",
         number(least=1, most=4096, whole=True),
-        1,
-        "Into how many parts servers are divided; more than one lets Redis Cluster spread them. Fixed once a crawl has begun.",
+        16,
+        "Into how many parts servers are divided, for agents and Redis Cluster to share: eight or more for each agent. Fixed once a crawl has begun.",
     )
     lease_seconds: float = setting(
         "FRONTIER_LEASE_SECONDS",
         number(least=2, most=86400),
-        60.0,
-        "How long an agent that has died keeps its servers from the others.",
+        15.0,
+        "How long an agent that is not heard of keeps its servers from the others; it tells that it lives five times as often.",
     )
     flush_seconds: float = setting(
         "FRONTIER_FLUSH_SECONDS",

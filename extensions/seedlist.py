@@ -21,6 +21,7 @@ from scrapy import FormRequest, Request
 
 from extensions.errors import ConfigurationError
 from extensions.frontier.faults import REDIS_FAULTS, fault_of
+from extensions.frontier.routes import Routes
 from extensions.topicmeta import TopicMeta
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class SeedList:
 
     def __init__(self, client: Redis, config: Config, spider: Spider) -> None:
         self._client: Any = client
+        self._routes = Routes(client)
         self._spider: Any = spider
         self._make = getattr(spider, "make_request_from_data", None)
         self.key: str = getattr(spider, "redis_key", None) or key_of(config.start_urls_key, spider.name)
@@ -130,10 +132,7 @@ class SeedList:
         elif self._kind == "zset":
             await self._client.zrem(self.key, *entries)
         else:
-            pipe = self._client.pipeline(transaction=True)
-            for entry in entries:
-                pipe.lrem(self.key, 1, entry)
-            await pipe.execute()
+            await self._routes.ask([(self.key, ("LREM", self.key, 1, entry)) for entry in entries])
 
 
 def key_of(pattern: str, spider_name: str) -> str:

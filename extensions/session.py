@@ -9,16 +9,17 @@ import asyncio
 import contextlib
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.project import data_path
 
 from extensions.errors import ConfigurationError
 from extensions.frontier.agents import AgentName
-from extensions.frontier.connection import RedisClock, check, client_of
+from extensions.frontier.checks import check
+from extensions.frontier.clock import RedisClock
+from extensions.frontier.connection import client_of, run_ids
 from extensions.frontier.embedded import EmbeddedRedis
-from extensions.frontier.faults import REDIS_FAULTS, fault_of
 from extensions.frontier.redis import RedisFrontier
 from extensions.frontier.registry import Registry
 from extensions.membership import Membership
@@ -83,7 +84,7 @@ class Session:
             url, params = self._embedded.url, {}
         self.client = client_of(url, params)
         self._connected = True
-        await check(self.client, url)
+        await check(self.client, url, config.partitions)
         await self.set_clock()
         self._name = AgentName(project_path(".scrapy/agents"), crawl, config.agent)
         try:
@@ -114,13 +115,7 @@ class Session:
 
     async def run_id(self) -> object:
         """What changes when Redis is restarted, or a replica takes over: then its last writes may be gone."""
-        try:
-            info: dict[str, Any] = await self.client.info("server")
-        except REDIS_FAULTS as error:
-            raise fault_of(error) from error
-        if "run_id" in info:
-            return info["run_id"]
-        return frozenset(node["run_id"] for node in info.values())
+        return await run_ids(self.client)
 
     async def _flush(self, crawl: str) -> None:
         if self.members.company:

@@ -175,7 +175,7 @@ def test_a_crawl_that_was_stopped_goes_on_where_it_was_and_fetches_nothing_twice
 def test_ctrl_c_gives_leases_back_and_the_next_start_resumes(tmp_path, settings, redis_server):
     urls = tree(tmp_path / "web", hosts=5, pages=120)
     with LocalWeb(tmp_path / "web", latency_ms=30) as web:
-        mine = settings | web.settings() | {"WALK_FROM": "http://h0.test/0"}
+        mine = settings | web.settings() | {"WALK_FROM": "http://h0.test/0", "FRONTIER_PARTITIONS": 1}
         process = start(WALKER, tmp_path, mine)
         while len(seen(tmp_path)) < 20:
             time.sleep(0.02)
@@ -334,7 +334,9 @@ def test_a_crawl_that_outgrows_its_seen_set_says_what_to_do(tmp_path, settings):
         stats = crawl(
             WALKER,
             tmp_path,
-            settings | web.settings() | {"SEEN_EXPECTED_URLS": 10, "FRONTIER_MAX_PENDING_PER_SERVER": 5},
+            settings
+            | web.settings()
+            | {"SEEN_EXPECTED_URLS": 10, "FRONTIER_PARTITIONS": 1, "FRONTIER_MAX_PENDING_PER_SERVER": 5},
         )
     assert stats["frontier/urls_discovered"] == 901
     assert "Begin the next crawl with a greater SEEN_EXPECTED_URLS" in log_of(tmp_path)

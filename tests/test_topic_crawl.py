@@ -583,7 +583,7 @@ def test_a_server_with_promising_pages_comes_before_one_with_dull_ones(tmp_path,
     for host in ("b.test", "c.test"):
         write_site(tmp_path / "web", host, {f"/{number}": page(GOOD) for number in range(1, 4)})
     with LocalWeb(tmp_path / "web") as web:
-        project.run(web, FRONTIER_POLICY=policy, CONCURRENT_REQUESTS=1)
+        project.run(web, FRONTIER_POLICY=policy, CONCURRENT_REQUESTS=1, FRONTIER_PARTITIONS=1)
         hosts = [record["host"] for record in sorted(web.access_log(), key=lambda record: record["start_ms"])]
     assert hosts[2] == first
     assert Counter(hosts) == {"a.test": 2, "b.test": 3, "c.test": 4}

@@ -47,7 +47,6 @@ class Allotment:
         self._views: dict[int, PartitionView] = {}
         self._seen_ms: dict[int, int] = {}
         self._touched: set[int] = set()
-        self._turn = 0
 
     def saw(self, now_ms: int, views: Iterable[PartitionView]) -> None:
         """Take note of replies."""
@@ -80,12 +79,9 @@ class Allotment:
         counts = self._best_known(room, mine)
         unsure = [part for part in mine if self._may_have_more(part, now_ms)]
         left = room - sum(counts.values())
-        if unsure:
-            share, rest = divmod(left, len(unsure))
-            first = self._turn % len(unsure)
-            self._turn += rest
-            for place, part in enumerate(unsure):
-                counts[part] = counts.get(part, 0) + share + ((place - first) % len(unsure) < rest)
+        for part in unsure:
+            # Unseen only where there is room for one of each; otherwise the view comes first, and then the best of them.
+            counts[part] = counts.get(part, 0) + left // len(unsure)
         self._touched.difference_update(unsure)
         return [Ask(part, count) for part, count in sorted(counts.items())]
 

@@ -30,7 +30,8 @@ later one m gives ``alpha * estimate + (1 - alpha) * m``.
 4. It is queued with the server's next sequence: *admitted*.
 
 Then every server that got or raised a URL and is not leased is placed, in the order in which the batch first touched it. *Placing* a server: no URL queued:
-idle. Was it idle (or released just now), it takes the next `order` of the partition (1, 2, 3, …). Due at or before now: ready, with its rank; otherwise waiting.
+idle. Was it idle (or released just now), it takes the next `order` of the partition: one
+more than the last, but at least now, so that turns compare between partitions. Due at or before now: ready, with its rank; otherwise waiting.
 A server that is waiting stays so until `lease` promotes it.
 
 **lease**: the waiting servers due at or before now become ready, at most PROMOTE_LIMIT of them, earliest first (then by server name). Then, up to

@@ -252,7 +252,7 @@ class DictFrontier:
             server.state = "idle"
             return
         if not took_turn:
-            self._orders += 1
+            self._orders = max(self._orders + 1, now_ms)
             server.order = self._orders
         # Once ready it stays so, even if the clock is set back.
         if server.state == "ready" or server.due_ms <= now_ms:

@@ -65,7 +65,7 @@ class Pipeline:
         return replies
 
     async def read(self, keyed: Sequence[tuple[str, Command]]) -> list[Any]:
-        """The replies to plain commands, each with its key. Raises the first error."""
+        """The replies to commands that may be repeated, each with its key. Raises the first error."""
         self.round_trips += 1
         try:
             return await self._routes.ask(keyed)

@@ -199,15 +199,11 @@ class RedisFrontier:
 
     async def about(self, fixed: dict[str, str]) -> dict[str, str]:
         """What was fixed when the crawl began; `fixed` if it begins now."""
-        try:
-            pipe = self.client.pipeline(transaction=True)
-            for name, value in fixed.items():
-                pipe.hsetnx(about_key(self.crawl), name, value)
-            pipe.hgetall(about_key(self.crawl))
-            self.pipeline.round_trips += 1
-            found = (await pipe.execute())[-1]
-        except REDIS_FAULTS as error:
-            raise fault_of(error) from error
+        key = about_key(self.crawl)
+        begin = [("HSETNX", key, name, value) for name, value in fixed.items()]
+        # Of two agents that begin at the same time, one fixes all of it.
+        commands = [("MULTI",), *begin, ("EXEC",), ("HGETALL", key)]
+        found = (await self.pipeline.read([(key, command) for command in commands]))[-1]
         return {key.decode(): value.decode() for key, value in found.items()}
 
     # What each verb sends

@@ -13,6 +13,7 @@ import msgpack
 from extensions.frontier.faults import REDIS_FAULTS, fault_of
 from extensions.frontier.keys import agents_key
 from extensions.frontier.records import AgentRecord
+from extensions.frontier.routes import Routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +26,7 @@ class Registry:
 
     def __init__(self, client: Redis, crawl: str) -> None:
         self._client: Any = client
+        self._routes = Routes(client)
         self._key = agents_key(crawl)
 
     async def read(self) -> dict[str, AgentRecord]:
@@ -40,10 +42,10 @@ class Registry:
             [record.place, record.capacity, record.joined_ms, record.beat_ms, record.left, dict(record.stats)]
         )
         try:
-            pipe = self._client.pipeline(transaction=True)
-            pipe.hset(self._key, record.name, entry)
-            pipe.hgetall(self._key)
-            return _records((await pipe.execute())[-1])
+            replies = await self._routes.ask(
+                [(self._key, ("HSET", self._key, record.name, entry)), (self._key, ("HGETALL", self._key))]
+            )
+            return _records(replies[-1])
         except REDIS_FAULTS as error:
             raise fault_of(error) from error
 

@@ -13,20 +13,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode, PipelineCommand
 from redis.asyncio.sentinel import SentinelConnectionPool
-from redis.exceptions import (
-    AskError,
-    ClusterDownError,
-    ConnectionError,  # noqa: A004 - Redis's own
-    MovedError,
-    ResponseError,
-)
+from redis.exceptions import ClusterDownError, MovedError, ResponseError
 
 from extensions.frontier.faults import REDIS_FAULTS
 
@@ -57,10 +50,10 @@ class Route:
 class Routes:
     """The ways from one client to the nodes behind it."""
 
-    def __init__(self, client: Redis | RedisCluster) -> None:
+    def __init__(self, client: Redis) -> None:
         self._client: Any = client
-        self._cluster = client if isinstance(client, RedisCluster) else None
-        self._by_sentinel = not self._cluster and isinstance(client.connection_pool, SentinelConnectionPool)
+        self._cluster = cast("RedisCluster", client) if isinstance(self._client, RedisCluster) else None
+        self._by_sentinel = not self._cluster and isinstance(self._client.connection_pool, SentinelConnectionPool)
         self._lost: str | None = None
         """A node that did not serve: the map of the Cluster is to be read again, from another one."""
         self._leave_alone: dict[str, float] = {}
@@ -72,10 +65,11 @@ class Routes:
         await self._read_map(self._cluster)
         routes: dict[str, Route] = {}
         for place, key in enumerate(keys):
-            node, *replicas = self._cluster.nodes_manager.slots_cache.get(self._cluster.keyslot(key)) or [None]
-            if node is None:
+            nodes = self._cluster.nodes_manager.slots_cache.get(self._cluster.keyslot(key))
+            if not nodes:
                 raise ClusterDownError(f"no node has the slot of {key}")
-            routes.setdefault(node.name, Route(node.name, bool(replicas))).places.append(place)
+            master, *replicas = nodes
+            routes.setdefault(master.name, Route(master.name, bool(replicas))).places.append(place)
         return list(routes.values())
 
     async def send(self, batches: Sequence[tuple[Route, Sequence[Command]]]) -> list[list[Any]]:
@@ -83,17 +77,23 @@ class Routes:
         return list(await asyncio.gather(*(self._to(route, commands) for route, commands in batches)))
 
     async def ask(self, keyed: Sequence[tuple[str, Command]]) -> list[Any]:
-        """The replies to reads, each with its key. Raises the first error."""
-        routes = await self.plan([key for key, _ in keyed])
-        answers = await self.send([(route, [keyed[place][1] for place in route.places]) for route in routes])
-        replies: dict[int, Any] = {}
-        for route, answer in zip(routes, answers, strict=True):
-            replies.update(zip(route.places, answer, strict=True))
-        ordered = [replies[place] for place in range(len(keyed))]
-        for reply in ordered:
+        """The replies to commands that may be repeated, each with its key. Raises the first error, one of `REDIS_FAULTS`."""
+        replies = await self._ask(keyed)
+        if any(isinstance(reply, MovedError) for reply in replies):
+            replies = await self._ask(keyed)
+        for reply in replies:
             if isinstance(reply, Exception):
                 raise reply
-        return ordered
+        return replies
+
+    async def _ask(self, keyed: Sequence[tuple[str, Command]]) -> list[Any]:
+        replies: list[Any] = [None] * len(keyed)
+        routes = await self.plan([key for key, _ in keyed])
+        answers = await self.send([(route, [keyed[place][1] for place in route.places]) for route in routes])
+        for route, answer in zip(routes, answers, strict=True):
+            for place, reply in zip(route.places, answer, strict=True):
+                replies[place] = reply
+        return replies
 
     async def _to(self, route: Route, commands: Sequence[Command]) -> list[Any]:
         waits = route.has_replica and self._leave_alone.get(route.node, 0.0) <= time.monotonic()
@@ -129,11 +129,11 @@ class Routes:
 
     async def _learn(self, cluster: RedisCluster, node: str, replies: Sequence[Any]) -> None:
         """Where a slot has gone, from the errors."""
-        moved: dict[int, MovedError] = defaultdict()
+        moved: dict[int, MovedError] = {}
         for reply in replies:
             if isinstance(reply, MovedError):
                 moved[reply.slot_id] = reply
-            elif isinstance(reply, (ConnectionError, OSError, ClusterDownError, AskError)) or (
+            elif isinstance(reply, ClusterDownError) or (
                 isinstance(reply, Exception) and not isinstance(reply, ResponseError)
             ):
                 self._lost = node
@@ -141,9 +141,12 @@ class Routes:
             await cluster.nodes_manager.move_slot(error)
 
     def _note_replica(self, node: str, confirmed: Any) -> None:
-        if isinstance(confirmed, ConnectionError) or (isinstance(confirmed, int) and confirmed > 0):
+        if isinstance(confirmed, int) and confirmed > 0:
+            self._leave_alone.pop(node, None)
             return
-        if node not in self._leave_alone:
+        if isinstance(confirmed, Exception) and not isinstance(confirmed, ResponseError):
+            return  # the way to the node broke off: that says nothing of its replica
+        if node not in self._leave_alone:  # told once, until it keeps up again
             logger.warning(
                 "No replica of Redis (%s) confirms what is written: if that server is lost now, so may be the last second's work.",
                 node,

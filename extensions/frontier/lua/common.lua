@@ -115,7 +115,8 @@ local function place(s, now)
     return
   end
   if not s.st then
-    s.order = redis.call('HINCRBY', KEYS[1], 'order', 1)
+    s.order = math.max(tonumber(redis.call('HGET', KEYS[1], 'order') or 0) + 1, now)
+    redis.call('HSET', KEYS[1], 'order', whole(s.order))
     s.st = s.due <= now and 'r' or 'w'
     save(s, 'st', s.st, 'order', whole(s.order))
     if s.st == 'w' then redis.call('ZADD', WAITING, whole(s.due), s.name) end

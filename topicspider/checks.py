@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from extensions.errors import ConfigurationError
-from extensions.frontier.connection import check, client_of
+from extensions.frontier.checks import check
+from extensions.frontier.connection import client_of
 from extensions.frontier.embedded import server_binary
 from extensions.session import project_path
 

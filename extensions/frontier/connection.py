@@ -105,7 +105,7 @@ def _by_sentinel(url: str, kwargs: dict[str, Any]) -> Redis:
     to_sentinels = {name: value for name, value in kwargs.items() if name.startswith(ways)}
     to_sentinels |= kwargs.pop("sentinel_kwargs", {})
     sentinels = Sentinel(_places(url, 26379), sentinel_kwargs=to_sentinels, **kwargs)  # type: ignore[no-untyped-call]
-    master: Redis = sentinels.master_for(unquote(service), redis_class=MasterBySentinel, db=int(database or 0))  # type: ignore[no-untyped-call]
+    master: Redis = sentinels.master_for(unquote(service), redis_class=MasterBySentinel, db=int(database or 0))
     return master
 
 

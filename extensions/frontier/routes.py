@@ -14,7 +14,7 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode, PipelineCommand
@@ -50,10 +50,14 @@ class Route:
 class Routes:
     """The ways from one client to the nodes behind it."""
 
-    def __init__(self, client: Redis) -> None:
+    def __init__(self, client: Redis | RedisCluster) -> None:
         self._client: Any = client
-        self._cluster = cast("RedisCluster", client) if isinstance(self._client, RedisCluster) else None
-        self._by_sentinel = not self._cluster and isinstance(self._client.connection_pool, SentinelConnectionPool)
+        self._cluster: RedisCluster | None = None
+        self._by_sentinel = False
+        if isinstance(client, RedisCluster):
+            self._cluster = client
+        else:
+            self._by_sentinel = isinstance(client.connection_pool, SentinelConnectionPool)
         self._lost: str | None = None
         """A node that did not serve: the map of the Cluster is to be read again, from another one."""
         self._leave_alone: dict[str, float] = {}

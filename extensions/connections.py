@@ -63,6 +63,10 @@ class LeaseLost(IgnoreRequest):
     """The request was not sent: the lease of its server is over. An IgnoreRequest, which is neither tried again nor logged."""
 
 
+class Interrupted(IgnoreRequest):
+    """The crawl is closing and does not wait for this download any longer. Neither tried again nor logged, either."""
+
+
 class Exchange:
     """One download: its request, the connection it is on, and the scheduler as far as that wants to know."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from extensions.connections import LeaseLost
 from extensions.signals import fetch_failed
 
 if TYPE_CHECKING:
@@ -24,4 +25,6 @@ class FetchFailureMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Called by Scrapy for each download that raised."""
+        if isinstance(exception, LeaseLost):
+            return  # nothing was sent, so there is no fetch to tell of
         self._signals.send_catch_log(fetch_failed, request=request, reason=type(exception).__name__)

@@ -8,6 +8,7 @@ lives; leases keep them apart all the same.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from extensions.errors import ConfigurationError
@@ -50,8 +51,11 @@ class Membership:
 
     async def join(self, now_ms: int) -> None:
         """Be one of them. Who finds nobody at work begins a new run, and the entries of the last one go."""
+        earlier = self._records.get(self.name)
         if not self.company:
             await self._registry.forget(self._records)
+        elif earlier is not None:  # what it did before it died belongs to the run as well
+            await self._registry.write(replace(earlier, name=f"{self.name}~{earlier.joined_ms}", left=True))
         self._joined_ms = now_ms
         await self.beat(now_ms, {})
 

@@ -21,6 +21,8 @@ class HandedOut:
     batch: int = 0
     """The batch of candidates that its links are in, once it is through."""
     started_ms: int = 0
+    connecting_ms: float = 0.0
+    """How much of the time since then went into opening a connection."""
     answered: bool = False
     downloaded: bool = False
     sent: bool = True
@@ -45,10 +47,9 @@ class OpenServer:
     """Requests the engine has, in whatever stage."""
     through: list[HandedOut] = field(default_factory=list)
     """Finished and not yet acknowledged."""
-    requests: int = 0
-    first_ms: float | None = None
     response_ms: list[float] = field(default_factory=list)
     connection_ms: list[float] = field(default_factory=list)
+    """Measured since the last settlement, as is `carried`."""
     carried: int | None = None
     stale: bool = False
 
@@ -67,20 +68,6 @@ class OpenServer:
         """Whether every URL is through."""
         return self.drained and not self.unfinished
 
-    def measured(self, elapsed_ms: float) -> None:
-        """Note how long a request took.
-
-        A first request opens the connection, later ones do not: what the first took beyond the second's time is taken for the connection.
-        """
-        self.requests += 1
-        if self.requests == 1:
-            self.first_ms = elapsed_ms
-            return
-        if self.first_ms is not None:
-            self.connection_ms.append(max(0.0, self.first_ms - elapsed_ms))
-            self.first_ms = None
-        self.response_ms.append(elapsed_ms)
-
     def settlement(self, confirmed: int, *, give_back: bool = False) -> Settlement | None:
         """What may be acknowledged now: pages whose links are in a batch that Redis has confirmed. None if there is nothing to say.
 
@@ -91,9 +78,6 @@ class OpenServer:
         release = give_back or (self.over and not later)
         if not (ready or release):
             return None
-        if release and self.first_ms is not None:
-            self.response_ms.append(self.first_ms)
-            self.first_ms = None
         settlement = Settlement(
             server=self.lease.server,
             token=self.lease.token,

@@ -19,8 +19,11 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import Deferred
 
+from extensions.connections import Interrupted, LeaseLost
+
 if TYPE_CHECKING:
     from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from extensions.config import Config
@@ -99,6 +102,11 @@ class PoliteRobotsMiddleware(RobotsTxtMiddleware):
     so nothing waits inside the downloader. Parsers are kept for the `REMEMBERED_SERVERS` most recently met.
     """
 
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._not_sent: set[str] = set()
+        """Hosts whose robots.txt was kept back. Scrapy would take that for a robots.txt that is not there, and allow everything."""
+
     async def process_request(  # type: ignore[override]  # Scrapy lets process_request return a Request; its own does not
         self,
         request: Request,
@@ -110,16 +118,27 @@ class PoliteRobotsMiddleware(RobotsTxtMiddleware):
             request.meta["dont_retry"] = True
         place = urlsplit(request.url).netloc
         fetched_now = isinstance(self._parsers.get(place, NOT_FETCHED), Deferred)
+        scheduler: Any = self.crawler.engine.scheduler if self.crawler.engine else None
         try:
             await super().process_request(request)
         finally:  # also where it forbids
             self._forget_oldest()
         if request.meta.get("dont_obey_robotstxt") or not fetched_now:
             return None
-        scheduler: Any = self.crawler.engine.scheduler if self.crawler.engine else None
+        if place in self._not_sent:
+            self._not_sent.discard(place)
+            self._parsers.pop(place, None)
+            if hasattr(scheduler, "keep_back"):
+                scheduler.keep_back(request)
+            raise LeaseLost(f"{request} was not sent: whether robots.txt allows it could not be asked")
         if hasattr(scheduler, "put_back") and scheduler.put_back(request):
             return request
         return None
+
+    def _robots_error(self, exc: Exception, netloc: str) -> None:
+        if isinstance(exc, (LeaseLost, Interrupted)):
+            self._not_sent.add(netloc)
+        super()._robots_error(exc, netloc)
 
     def _forget_oldest(self) -> None:
         while len(self._parsers) > REMEMBERED_SERVERS:

@@ -29,6 +29,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from extensions.config import Config
+from extensions.connections import Connections
 from extensions.courier import Courier
 from extensions.engine import in_progress, wake
 from extensions.errors import ConfigurationError, CrawlError, OutputError, UnserialisableRequest
@@ -253,16 +254,30 @@ class TwoLevelScheduler(BaseScheduler):
         server = handed.server if handed is not None else self._server_of(request)
         if server is None or self._holds(server):
             return True
+        self.keep_back(request)
+        return False
+
+    def keep_back(self, request: Request) -> None:
+        """The request is not sent after all, and nobody is to blame: its URL stays in the lease, and goes back to the queue with it."""
+        handed = self.holdings.handed.get(request)
         if handed is not None:
             handed.sent = False
         self.stats.inc_value("frontier/kept_back")
-        return False
 
     def connected(self, request: Request, milliseconds: float) -> None:
         """A connection was opened for the request, and took this long, name resolution and TLS included."""
+        handed = self.holdings.handed.get(request)
+        server = handed.server if handed is not None else self._server_of(request)
+        if server is not None:
+            server.connection_ms.append(milliseconds)
+        if handed is not None:
+            handed.connecting_ms += milliseconds
 
     def disconnected(self, request: Request, carried: int) -> None:
         """The server has closed a connection, after the response to this request, that carried so many."""
+        server = self._server_of(request)
+        if server is not None:
+            server.carried = carried
 
     # What the courier calls
 
@@ -272,6 +287,9 @@ class TwoLevelScheduler(BaseScheduler):
 
     def hang_up(self, servers: Iterable[str]) -> None:
         """Leases have ended: nobody may meet an idle connection of ours there."""
+        connections = Connections.of(self.crawler)
+        for server in servers:
+            connections.forget(server)
 
     def renewed(self) -> None:
         """Leases have been renewed: what waited for it may go on."""
@@ -382,8 +400,6 @@ class TwoLevelScheduler(BaseScheduler):
         if pause:
             self.stats.inc_value("politeness/retry_after")
             handed.server.due_ms = max(handed.server.due_ms, later(self.courier.now_ms(), pause))
-        if (response.headers.get("Connection") or b"").lower() == b"close":
-            handed.server.carried = handed.server.requests + 1
 
     def _request_left_downloader(self, request: Request) -> None:
         """A download has ended, well or not: from now on the server must be left alone for its crawl delay."""
@@ -393,8 +409,9 @@ class TwoLevelScheduler(BaseScheduler):
             self._other_request_ended(request, now)
             return
         server = handed.server
-        elapsed = max(0, now - handed.started_ms)
-        server.measured(elapsed)
+        elapsed = max(0.0, now - handed.started_ms - handed.connecting_ms)
+        if handed.sent:
+            server.response_ms.append(elapsed)
         self._leave_alone(server, now, elapsed)
         handed.downloaded = True
         self._free(server)

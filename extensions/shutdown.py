@@ -16,8 +16,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
-from scrapy.exceptions import IgnoreRequest
 
+from extensions.connections import Interrupted
 from extensions.scheduler import TwoLevelScheduler
 
 if TYPE_CHECKING:
@@ -31,10 +31,6 @@ logger = logging.getLogger(__name__)
 
 GRACE_SECONDS = 5.0
 """Most pages take less, and an operator who pressed Ctrl-C, or a scrapyd that is restarted, waits no longer."""
-
-
-class Interrupted(IgnoreRequest):
-    """The crawl is closing and does not wait for this download. Like every `IgnoreRequest` it is neither tried again nor logged."""
 
 
 class QuickCloseExtension:
@@ -101,6 +97,6 @@ class QuickCloseExtension:
     def _interrupted(self, request: Request) -> Interrupted:
         """Keep the request's URL from being acknowledged: its lease is given back with the URL in it."""
         scheduler = getattr(self._crawler.engine, "scheduler", None)
-        if isinstance(scheduler, TwoLevelScheduler) and (handed := scheduler.holdings.handed.get(request)):
-            handed.stored = False
+        if isinstance(scheduler, TwoLevelScheduler):
+            scheduler.keep_back(request)
         return Interrupted(f"{request} took longer than the crawl, which is closing")

@@ -200,39 +200,26 @@ def test_whenever_it_is_settled_every_url_is_acknowledged_once_and_the_row_of_fa
 # What was measured
 
 
-def test_the_first_request_pays_for_the_connection():
-    server = leased("/1", "/2", "/3")
-    for elapsed_ms in (130.0, 50.0, 60.0):
-        server.measured(elapsed_ms)
-        fetch(server)
+def test_what_was_kept_back_because_the_lease_had_run_out_is_neither_done_nor_a_failure():
+    server = leased("/1", "/2")
+    for sent in (True, False):
+        handed = hand_out(server)
+        handed.sent = sent
+        finish(handed, how=FAILED)
     settlement = server.settlement(confirmed=0)
-    assert settlement.connection_ms == (80.0,)
-    assert settlement.response_ms == (50.0, 60.0)
-
-
-def test_a_first_request_faster_than_the_second_says_that_the_connection_cost_nothing():
-    server = leased("/1", "/2")
-    server.measured(20.0)
-    server.measured(50.0)
-    assert server.connection_ms == [0.0]
-
-
-def test_the_time_of_an_only_request_is_told_when_the_lease_ends_and_not_before():
-    server = leased("/1", "/2")
-    server.measured(130.0)
-    fetch(server)
-    assert server.settlement(confirmed=0).response_ms == (), "the second one may yet tell what the connection took"
-    ended = server.settlement(confirmed=0, give_back=True)
-    assert (ended.connection_ms, ended.response_ms) == ((), (130.0,))
+    assert settlement.done == ("/1",)
+    assert settlement.failures == 1
 
 
 def test_measurements_are_told_once():
     server = leased("/1", "/2", "/3")
     server.carried = 2
-    for elapsed_ms in (130.0, 50.0):
-        server.measured(elapsed_ms)
-        fetch(server)
-    assert server.settlement(confirmed=0).carried == 2
+    server.connection_ms.append(80.0)
+    server.response_ms += [50.0, 60.0]
+    fetch(server)
+    fetch(server)
+    told = server.settlement(confirmed=0)
+    assert (told.connection_ms, told.response_ms, told.carried) == ((80.0,), (50.0, 60.0), 2)
     again = server.settlement(confirmed=0, give_back=True)
     assert (again.connection_ms, again.response_ms, again.carried) == ((), (), None)
 

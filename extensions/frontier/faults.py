@@ -52,7 +52,6 @@ LASTING = {
     "NOAUTH": "Redis wants a password: put it into REDIS_URL or REDIS_PARAMS",
     "NOPERM": "The Redis user may not do what the frontier needs: allow it EVALSHA, SCRIPT, MULTI, hashes, SCAN and the keys frontier:*",
     "WRONGTYPE": "A key of the frontier holds something else in Redis: begin again with -s SCHEDULER_FLUSH_ON_START=True",
-    "CROSSSLOT": "This Redis is a Cluster: write redis+cluster:// in REDIS_URL",
 }
 CODE_OF: tuple[tuple[type[Exception], str], ...] = (
     # redis-py takes the code off the errors that it has a class for. Subclasses first.

@@ -131,6 +131,8 @@ def test_a_crawl_stops_while_redis_is_away_and_its_next_start_has_everything(tmp
             getattr(proxy, away)()
             if away == "refuse":
                 run.wait_for_line("The crawl pauses")
+            else:
+                time.sleep(0.5)  # by then it has something to say, and waits for the reply
             run.signal(signal.SIGTERM)
             assert run.ended(FEW_SECONDS) == 0
         proxy.resume()

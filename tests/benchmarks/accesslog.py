@@ -87,7 +87,7 @@ def server_of(record: Record) -> str:
 
 def url_of(record: Record) -> str:
     """The URL that was asked for."""
-    return server_of(record) + record["path"]
+    return f"{server_of(record)}{record['path']}"
 
 
 def _of_server(

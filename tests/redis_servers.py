@@ -238,8 +238,7 @@ class Cluster(Servers):
 
     @property
     def url(self) -> str:
-        """By two of its nodes, as users do."""
-        return f"redis+cluster://{self.servers[0].address},{self.servers[-1].address}"
+        return f"redis+cluster://{','.join(one.address for one in self.servers)}"
 
     def master_of(self, key: str) -> Server:
         """Whoever serves the key's slot now, according to the living."""

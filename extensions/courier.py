@@ -43,7 +43,7 @@ BIGGEST_BATCH = 2000
 POLL_SECONDS = 1.0
 """Between two looks at a frontier in which only other agents have work, and at pushed seeds."""
 RETRY_SECONDS = 1.0
-CLOSE_SECONDS = 20.0
+CLOSE_SECONDS = 5.0
 """How long a crawl that ends waits for a Redis that does not answer."""
 BEATS_PER_LEASE = 5
 OVERDUE_MS = 1000
@@ -354,8 +354,10 @@ class Courier:
                 await frontier.admit(self.now_ms(), candidates)
             if settlements := self._journal.settlements():
                 await frontier.settle(self.now_ms(), settlements)
-        # Leases that were granted in a reply that got lost.
-        await frontier.reclaim(self.now_ms(), session.agent, self.holdings.leases())
+        # Leases that were granted in a reply that got lost end. One whose last word has yet to be said is held too: what it has done
+        # would be fetched again.
+        held = [*((one.server, one.token) for one in self._sending), *self.holdings.leases()]
+        await frontier.reclaim(self.now_ms(), session.agent, held)
         now = time.monotonic()
         if run_id != self._run_id:
             # Until every agent has told what it holds.
@@ -407,8 +409,11 @@ class Courier:
         self._closing = True
         self.kick()
         if self._task is not None:
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            # Not awaited itself: a cancellation of ours, when the time is over, must not be taken for one of the task's.
+            try:
+                await asyncio.wait({self._task})
+            finally:
+                self._task.cancel()
 
     async def _hand_in(self) -> None:
         self.scheduler.sweep()

@@ -85,6 +85,7 @@ class Session:
         self.client = client_of(url, params)
         self._connected = True
         await check(self.client, url, config.partitions)
+        await self._loaded()
         await self.set_clock()
         self._name = AgentName(project_path(".scrapy/agents"), crawl, config.agent)
         try:
@@ -112,6 +113,22 @@ class Session:
         if found.queued:
             logger.info("Resuming crawl %s: %d URLs queued, %d seen", crawl, found.queued, found.seen)
         return found
+
+    async def _loaded(self) -> None:
+        """Wait while Redis reads its file back: after a restart of the machine it and the crawl begin at once."""
+        told = False
+        while True:
+            try:
+                info: dict[str, Any] = await self.client.info("persistence")
+            except (RedisError, OSError) as error:
+                raise unavailable(error) from error
+            nodes = [info] if "loading" in info else list(info.values())
+            if not any(int(node["loading"]) for node in nodes):
+                return
+            if not told:
+                told = True
+                logger.info("Redis is reading its file back; the crawl begins when it has")
+            await asyncio.sleep(0.5)
 
     async def run_id(self) -> object:
         """What changes when Redis is restarted, or a replica takes over: then its last writes may be gone."""

@@ -42,6 +42,7 @@ ITEM_PIPELINES = {
     "topicspider.pipelines.database.DatabasePipeline": 810,
 }
 EXTENSIONS = {
+    "extensions.shutdown.QuickCloseExtension": 0,
     "topicspider.summary.SummaryExtension": 900,
     "topicspider.panel.PanelExtension": 910,
     # One line for a dead server, not a traceback for each of its URLs.

@@ -14,6 +14,7 @@ from scrapy import Request, Spider
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from extensions.config import Config
+from extensions.connections import Interrupted
 from extensions.errors import ConfigurationError
 from extensions.parsed import FollowLinks, page_of
 from extensions.scoring import Topic
@@ -109,6 +110,8 @@ class TopicSpider(Spider):
 
     def seed_failed(self, failure: Failure) -> None:
         """Remember why, for the sentence at the end if none could be fetched."""
+        if failure.check(Interrupted):
+            return  # it is queued again
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         fault = failure.value
         self.failed_seeds[request.url] = (

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.project import data_path
@@ -20,6 +20,7 @@ from extensions.frontier.checks import check
 from extensions.frontier.clock import RedisClock
 from extensions.frontier.connection import client_of, run_ids
 from extensions.frontier.embedded import EmbeddedRedis
+from extensions.frontier.faults import REDIS_FAULTS, fault_of
 from extensions.frontier.redis import RedisFrontier
 from extensions.frontier.registry import Registry
 from extensions.membership import Membership
@@ -120,8 +121,8 @@ class Session:
         while True:
             try:
                 info: dict[str, Any] = await self.client.info("persistence")
-            except (RedisError, OSError) as error:
-                raise unavailable(error) from error
+            except REDIS_FAULTS as error:
+                raise fault_of(error) from error
             nodes = [info] if "loading" in info else list(info.values())
             if not any(int(node["loading"]) for node in nodes):
                 return

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ logger = logging.getLogger(__name__)
 Command = tuple[Any, ...]
 ONLY = "the only server"
 REPLICA_MS = 1000
-"""How long a replica may take to confirm."""
+"""How long a replica may take to confirm, and no longer than half of what the caller waits for the master."""
 REPLICA_PATIENCE_SECONDS = 30.0
 """How long one that did not is left alone."""
 
@@ -58,6 +59,10 @@ class Routes:
             self._cluster = client
         else:
             self._by_sentinel = isinstance(client.connection_pool, SentinelConnectionPool)
+        ways = (
+            client.connection_kwargs if isinstance(client, RedisCluster) else client.connection_pool.connection_kwargs
+        )
+        self._replica_ms = int(min(REPLICA_MS, 500 * (ways.get("socket_timeout") or math.inf)))
         self._lost: str | None = None
         """A node that did not serve: the map of the Cluster is to be read again, from another one."""
         self._leave_alone: dict[str, float] = {}
@@ -101,7 +106,7 @@ class Routes:
 
     async def _to(self, route: Route, commands: Sequence[Command]) -> list[Any]:
         waits = route.has_replica and self._leave_alone.get(route.node, 0.0) <= time.monotonic()
-        sent = [*commands, ("WAIT", 1, REPLICA_MS)] if waits else list(commands)
+        sent = [*commands, ("WAIT", 1, self._replica_ms)] if waits else list(commands)
         try:
             replies = await (self._to_node(route.node, sent) if self._cluster else self._to_server(sent))
         except REDIS_FAULTS as error:

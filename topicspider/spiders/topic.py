@@ -110,7 +110,7 @@ class TopicSpider(Spider):
 
     def seed_failed(self, failure: Failure) -> None:
         """Remember why, for the sentence at the end if none could be fetched."""
-        if failure.check(Interrupted):
+        if isinstance(failure.value, Interrupted):
             return  # it is queued again
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         fault = failure.value

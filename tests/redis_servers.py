@@ -249,6 +249,11 @@ class Cluster(Servers):
                 return next(one for one in self.servers if one.port == master[1])
         raise LookupError(f"no master has slot {slot}")
 
+    def replica_of(self, master: Server) -> Server:
+        """The one that would be promoted."""
+        port = master.info()["slave0"]["port"]
+        return next(one for one in self.servers if one.port == port)
+
     def wait_until_promoted(self, dead: Server) -> None:
         """The living serve all slots without this one."""
 

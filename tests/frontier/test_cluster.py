@@ -405,6 +405,29 @@ async def test_dead_replica_is_no_obstacle(whole: Cluster, caplog: pytest.LogCap
     assert any("does not answer" in message for message in caplog.messages)
 
 
+async def test_reply_waits_for_the_replica_that_may_be_promoted(whole: Cluster):
+    async with a_frontier(whole, 1) as frontier:
+        await frontier.admit(0, [url("a", "/1")])
+        replica = whole.replica_of(holder(whole, frontier))
+        replica.pause()
+        admitting = asyncio.create_task(frontier.admit(0, [url("a", "/2")]))
+        await asyncio.sleep(0.2)
+        assert not admitting.done()
+        replica.resume()
+        assert (await admitting).admitted == 1
+
+
+async def test_replica_that_hangs_is_told_of_once_and_not_waited_for_again(
+    whole: Cluster, caplog: pytest.LogCaptureFixture
+):
+    async with a_frontier(whole, 1, socket_timeout=0.8) as frontier:
+        await frontier.admit(0, [url("a", "/0")])
+        whole.replica_of(holder(whole, frontier)).pause()
+        for number in range(1, 40):
+            assert (await frontier.admit(0, [url("a", f"/{number}")])).admitted == 1
+    assert sum("No replica" in message for message in caplog.messages) == 1
+
+
 @pytest.mark.slow
 async def test_masters_killed_one_after_the_other_cost_no_url(whole: Cluster):
     async with a_crawl(whole) as crawl:
@@ -451,6 +474,23 @@ async def test_topic_crawl_on_a_cluster_brings_home_the_same_pages(six: Cluster,
     assert " ERROR: " not in run.log
     async with a_frontier(six) as frontier:
         assert await frontier.client.exists(about_key("on-a-cluster"))
+
+
+@pytest.mark.slow
+def test_topic_crawl_outlives_a_master(whole: Cluster, tmp_path: Path):
+    pages = write_web(tmp_path / "web")
+    with LocalWeb(pages, latency_ms=15) as web:
+        crawl = TopicCrawl(
+            tmp_path / "crawl", web, REDIS_URL=whole.url, FRONTIER_PARTITIONS=PARTITIONS, FRONTIER_CRAWL="outlives"
+        )
+        with crawl.started() as run:
+            run.wait_for_pages(20)
+            victim = whole.master_of(partition_key("outlives", 0))
+            victim.kill()
+            whole.wait_until_promoted(victim)
+            assert run.ended() == 0, run.log[-5000:]
+        crawl.check_pages(expected())
+        assert "Traceback" not in run.log
 
 
 async def test_pushed_seeds_are_taken_from_a_cluster(six: Cluster, tmp_path: Path):

@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """The figures of all trials together; seconds are their sum."""
-    kinds: Counter[str] = sum((one.kinds for one in outcomes), Counter())
+    kinds = Counter(fault.kind for one in outcomes for fault in one.faults)
     return {
         "trials": len(outcomes),
         "faults": kinds.total(),
@@ -103,10 +103,11 @@ def _trial(plan: Plan, title: str, console: Console, keep: Path | None) -> Outco
         with console.status(title) as shown:
             outcome = run(plan, folder, lambda words: shown.update(f"{title}: {words}"))
         verdict = "; ".join(outcome.wrong) or "all is well"
-        console.print(f"{title}, seed {plan.seed}: {outcome.kinds.total()} faults, {outcome.seconds:.0f} s, {verdict}")
+        console.print(f"{title}, seed {plan.seed}: {len(outcome.faults)} faults, {outcome.seconds:.0f} s, {verdict}")
         if outcome.wrong:
             kept = keep is not None
-            console.print(*(f"    {line}" for line in (*outcome.faults, *outcome.violations)), sep="\n")
+            lines = [fault.words for fault in outcome.faults] + [str(violation) for violation in outcome.violations]
+            console.print(*(f"    {line}" for line in lines), sep="\n")
         return outcome
     finally:
         if keep is not None and kept:

@@ -3,11 +3,17 @@
 Everything that is chosen at random is chosen by the trial's seed: the web, the number of partitions, whether agents share a folder, the kinds of faults
 and at how many fetched pages each happens. (When a process gets to run is the machine's to say, so a trial with the same seed is alike, not the same.)
 
-**What may be fetched twice.** A page that was leased and not settled when something died or hung, and no other. So around each fault
-the frontier is asked for its counters, and the URLs that were under a lease at any moment between are at most ``leased after + settled
-between + reclaimed between``: whatever was leased at the beginning or since has been settled, reclaimed, or is leased still. The sum over all
-faults is `repeated_allowed`. Where Redis is away, the counters before are the last that were read, and the counters after are read when it is
-back, which makes the bound wider and never too narrow.
+**What may be fetched twice.** A page that was requested and not yet settled when something died or hung, and no other. For each fault there are two
+bounds, both sound, and the lesser counts; `repeated_allowed` is the sum over all faults.
+
+- *Leased*: whatever was under a lease at any moment between two readings of the frontier's counters around the fault has been settled or reclaimed between
+  them, or is leased still: ``leased after + settled between + reclaimed between``.
+- *Requested*: the pages of which the access log shows a request before the fault was over, less those that had been settled before it began.
+  A fault of an agent is over when the signal has been delivered, since it starts nothing new after that; one of Redis a lease after Redis is
+  back, since until then agents may work on leases that they could not renew.
+
+Where Redis is away, the counters before are the last that were read, and the counters after are read when it is back, which makes the bounds wider
+and never too narrow.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ import contextlib
 import random
 import threading
 import time
-from collections import Counter
+from bisect import bisect_right
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -63,6 +69,21 @@ class Plan:
     cluster: bool = False
 
 
+@dataclass(frozen=True)
+class Fault:
+    """One that happened."""
+
+    kind: str
+    words: str
+    """When, and to whom."""
+    settled: int
+    """Pages, before it began."""
+    leased: int
+    """Pages at most that were under a lease meanwhile."""
+    over_ms: float
+    """When it was over, as the access log tells the time."""
+
+
 @dataclass
 class Outcome:
     """What became of it. All but `faults`, `repeated_allowed` and `restarts` should be nothing."""
@@ -70,9 +91,7 @@ class Outcome:
     plan: Plan
     finished: bool = False
     """All agents ended by themselves, and well."""
-    faults: list[str] = field(default_factory=list)
-    """When, which kind, and to whom."""
-    kinds: Counter[str] = field(default_factory=Counter)
+    faults: list[Fault] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     repeated: int = 0
     repeated_allowed: int = 0
@@ -147,7 +166,11 @@ def judge(outcome: Outcome, web: Web, log: list[dict[str, Any]], results: Stored
     first: dict[str, float] = {}
     for record in log:
         first[url_of(record)] = min(record["start_ms"], first.get(url_of(record), record["start_ms"]))
-    last_new = max((first[url] for url in web.pages & first.keys()), default=0.0) / 1000
+    begun_ms = sorted(first[url] for url in web.pages & first.keys())
+    outcome.repeated_allowed = sum(
+        min(fault.leased, max(0, bisect_right(begun_ms, fault.over_ms) - fault.settled)) for fault in outcome.faults
+    )
+    last_new = begun_ms[-1] / 1000 if begun_ms else 0.0
     outcome.ended_early = sum(0 < at < last_new - CLOCK_SECONDS for at in ended_at)
 
 
@@ -266,14 +289,14 @@ class Trial:
     def _befall_redis(self, kind: str, rng: random.Random) -> None:
         before = self._observer.last()
         did = self._redis.faults[kind](rng, LEASE_SECONDS, self._halt)
-        self._note(kind, did, before)
+        self._note(kind, did, before, time.time() + LEASE_SECONDS)
 
     def _kill(self, agent: Agent, rng: random.Random) -> None:
         """And start it again, at times when others have taken over already."""
         seconds = rng.uniform(0, 1) if rng.random() < 0.8 else rng.uniform(1, 2) * LEASE_SECONDS
         before = self._observer.last()
         agent.kill()
-        self._note("agent_kill", f"{agent.name}, away for {seconds:.1f} s", before)
+        self._note("agent_kill", f"{agent.name}, away for {seconds:.1f} s", before, time.time())
         self._halt.wait(seconds)
         if not self._halt.is_set():
             agent.start()
@@ -283,8 +306,9 @@ class Trial:
         seconds = (rng.uniform(0.05, 0.8) if rng.random() < 0.5 else rng.uniform(1.0, 2.5)) * LEASE_SECONDS
         before = self._observer.last()
         agent.stop()
-        self._note("agent_stop", f"{agent.name} for {seconds:.1f} s", before)
-        self._halt.wait(seconds)
+        until = time.monotonic() + seconds
+        self._note("agent_stop", f"{agent.name} for {seconds:.1f} s", before, time.time())
+        self._halt.wait(max(0.0, until - time.monotonic()))
         agent.go_on()
 
     def _restart(self, agent: Agent) -> bool:
@@ -295,11 +319,10 @@ class Trial:
         agent.start()
         return True
 
-    def _note(self, kind: str, did: str, before: Stats) -> None:
+    def _note(self, kind: str, did: str, before: Stats, over: float) -> None:
         at = time.monotonic() - self._began
         after = self._observer.when_back(self._halt)
-        in_flight = after.leased + max(0, after.settled - before.settled) + max(0, after.reclaimed - before.reclaimed)
+        leased = after.leased + max(0, after.settled - before.settled) + max(0, after.reclaimed - before.reclaimed)
+        fault = Fault(kind, f"{at:.1f} s: {kind} {did}", before.settled, leased, over * 1000)
         with self._lock:
-            self.outcome.kinds[kind] += 1
-            self.outcome.repeated_allowed += in_flight
-            self.outcome.faults.append(f"{at:.1f} s: {kind} {did}, {in_flight} in flight")
+            self.outcome.faults.append(fault)

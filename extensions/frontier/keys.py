@@ -12,9 +12,9 @@ def partition_key(crawl: str, partition: int) -> str:
     return f"frontier:{{{crawl}:{partition}}}:m"
 
 
-def partition_pattern(crawl: str, partition: int) -> str:
-    """A pattern (SCAN MATCH) for all keys of a partition."""
-    return f"frontier:{{{crawl}:{partition}}}:*"
+def partitions_pattern(crawl: str) -> str:
+    """A pattern (SCAN MATCH) for the keys of all partitions."""
+    return f"frontier:{{{crawl}:*}}:*"
 
 
 def about_key(crawl: str) -> str:

@@ -18,7 +18,7 @@ from extensions.errors import CrawlError, FrontierUnavailable
 from extensions.frontier.allotment import HEADS, Ask, PartitionView
 from extensions.frontier.contract import OVERDUE_LIMIT, PROMOTE_LIMIT, TOKEN_JUMP
 from extensions.frontier.faults import REDIS_FAULTS, fault_of
-from extensions.frontier.keys import about_key, agents_key, partition_key, partition_pattern
+from extensions.frontier.keys import about_key, agents_key, partition_key, partitions_pattern
 from extensions.frontier.pipeline import Call, Pipeline
 from extensions.frontier.records import (
     MAX_HOPS,
@@ -184,15 +184,15 @@ class RedisFrontier:
     async def clear(self) -> None:
         """Forget the whole crawl."""
         try:
-            for partition in range(self.partitions):
-                batch = []
-                async for key in self.client.scan_iter(match=partition_pattern(self.crawl, partition), count=1000):
-                    batch.append(key)
-                    if len(batch) == 1000:
-                        await self.client.unlink(*batch)
-                        batch.clear()
-                if batch:
+            batches: dict[bytes, list[bytes]] = defaultdict(list)  # one call is for one slot
+            async for key in self.client.scan_iter(match=partitions_pattern(self.crawl), count=1000):
+                batch = batches[key.partition(b"}")[0]]
+                batch.append(key)
+                if len(batch) == 1000:
                     await self.client.unlink(*batch)
+                    batch.clear()
+            for batch in filter(None, batches.values()):
+                await self.client.unlink(*batch)
             await self.client.delete(about_key(self.crawl), agents_key(self.crawl))
         except REDIS_FAULTS as error:
             raise fault_of(error) from error

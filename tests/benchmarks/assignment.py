@@ -133,13 +133,13 @@ def cost(agents: int, partitions: int) -> dict[str, Any]:
     """Least milliseconds of a few runs: of agents never seen before, of the same again, of one that joins; and of an idle agent's order."""
     figures: dict[str, list[float]] = {"first": [], "again": [], "one_joins": [], "order": []}
     for run in range(REPEATS):
-        live = {f"worker-{run}-{number}": 1 for number in range(agents)}
+        live = {f"worker-{agents}-{run}-{number}": 1 for number in range(agents)}
         assignment = Assignment(live, partitions)
         steps = {
-            "first": lambda live=live, run=run: Assignment({f"{name}-{run}": 1 for name in live}, partitions),
+            "first": lambda live=live, run=run: Assignment({f"{name}-stranger": 1 for name in live}, partitions),
             "again": lambda live=live: Assignment(live, partitions),
-            "one_joins": lambda live=live, run=run: Assignment(live | {f"newcomer-{run}": 1}, partitions),
-            "order": lambda assignment=assignment, run=run: assignment.order(f"worker-{run}-0"),
+            "one_joins": lambda live=live, run=run: Assignment(live | {f"newcomer-{agents}-{run}": 1}, partitions),
+            "order": lambda assignment=assignment, run=run: assignment.order(f"worker-{agents}-{run}-0"),
         }
         for name in ("again", "one_joins", "order", "first"):  # the first of all pushes the others out of memory
             begin = perf_counter()

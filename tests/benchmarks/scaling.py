@@ -1,6 +1,6 @@
 """Pages a second against the number of agents, on a web that is slow to answer: what a second agent adds, and an eighth.
 
-    python -m tests.benchmarks.scaling --agents 1,2,4,8 [--seconds 20] [--json FILE]
+    python -m tests.benchmarks.scaling --agents 1,2,4,8 [--seconds 30] [--json FILE]
 
 Every size crawls the same web (`webs.ladder`), with enough hosts for all agents of the largest size, latencies of 100 to 500 ms, robots.txt asked for and a crawl delay.
 An agent opens few servers at once, so that it waits for answers and not for the processor. Servers are taken in turn (``FRONTIER_POLICY=breadth_first``), because each size shall
@@ -59,6 +59,10 @@ class Size:
 
     agents: int
     pages: int
+    robots: int
+    """Requests for robots.txt, which are none for pages."""
+    latency_ms: float
+    """Mean of all answers: sizes can be compared if they met the same."""
     seconds: float
     shares: tuple[int, ...]
     """Pages of each agent."""
@@ -151,10 +155,13 @@ def measure(web: Web, folder: Path, count: int, seconds: float, tell: Callable[[
         cpu_after, machine_after, ended = _cpu_seconds(pids), _machine(), time.time()
         agents.finish()
         log = server.access_log()
-        pages = sum(began * 1000 <= one["end_ms"] < ended * 1000 and one["path"] != ROBOTS for one in log)
+        within = [one for one in log if began * 1000 <= one["end_ms"] < ended * 1000]
+        pages = sum(one["path"] != ROBOTS for one in within)
         return Size(
             agents=count,
             pages=pages,
+            robots=len(within) - pages,
+            latency_ms=sum(one["end_ms"] - one["start_ms"] for one in within) / max(1, len(within)),
             seconds=ended - began,
             shares=tuple(_pages_of(out, began, ended) for out in agents.outputs),
             cpu_seconds={name: cpu_after[name] - cpu[name] for name in cpu},
@@ -175,6 +182,8 @@ def entries(sizes: Sequence[Size]) -> list[dict[str, Any]]:
             "efficiency": round(size.pages_per_second / perfect(first, size), 3) if perfect(first, size) else 0.0,
             "largest_share_over_fair": round(size.largest_share_over_fair, 3),
             "pages": size.pages,
+            "robots_requests": size.robots,
+            "mean_latency_ms": round(size.latency_ms, 1),
             "seconds": round(size.seconds, 1),
             "cpu_seconds": {name: round(used, 2) for name, used in size.cpu_seconds.items()},
             "cpu_idle": None if size.idle is None else round(size.idle, 3),
@@ -284,7 +293,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m tests.benchmarks.scaling", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--agents", type=_sizes, default=(1, 2, 4, 8), help="numbers of agents (default: 1,2,4,8)")
-    parser.add_argument("--seconds", type=float, default=20.0, help="to measure each for (default: 20)")
+    parser.add_argument("--seconds", type=float, default=30.0, help="to measure each for (default: 30)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     return parser.parse_args(arguments)
 

@@ -46,6 +46,8 @@ RETRY_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
 """How long a crawl that ends waits for a Redis that does not answer."""
 BEATS_PER_LEASE = 5
+CLOCK_SECONDS = 60.0
+"""Between two looks at the clock of Redis."""
 OVERDUE_MS = 1000
 """Agents help themselves to servers of other agents' partitions that have been due for so long: their own agent has no room for them."""
 
@@ -86,6 +88,8 @@ class Courier:
         self._unsure = False
         self._run_id: object = None
         self._lease_again_at = self._reclaim_again_at = -math.inf
+        self._clock_set = time.monotonic()
+        self._other_trips = 0
         self._seen_before = 0
         self._warned_outgrown = False
         self._closing = False
@@ -170,6 +174,10 @@ class Courier:
         return min(waits)
 
     @property
+    def _round_trips(self) -> int:
+        return self.session.frontier.round_trips + self._other_trips
+
+    @property
     def _room(self) -> int:
         """For how many more servers there is room, if any may be leased now."""
         if time.monotonic() < self._lease_again_at:
@@ -212,10 +220,20 @@ class Courier:
             raise reply.error
         self._redis_is_up()
         if beat:
-            self._last_beat = time.monotonic()
-            await self.session.members.beat(self.now_ms(), self._numbers())
-            await self.session.set_clock()
+            await self._beat()
         await self._poll()
+
+    async def _beat(self) -> None:
+        """Tell the other agents that this one lives, and take back the leases of those that do not."""
+        now = self._last_beat = time.monotonic()
+        await self.session.members.beat(self.now_ms(), self._numbers())
+        self._other_trips += 1
+        if now >= self._reclaim_again_at:
+            await self.session.frontier.reclaim(self.now_ms(), partitions=self.session.members.mine)
+        if now - self._clock_set >= CLOCK_SECONDS:
+            self._clock_set = now
+            await self.session.set_clock()
+            self._other_trips += 1
 
     def _settle_what_is_through(self, *, give_back: bool = False) -> None:
         found = self.holdings.settlements(give_back=give_back)
@@ -300,7 +318,7 @@ class Courier:
             ("frontier/queued", queued),
             ("frontier/leased", leased),
             ("frontier/open_servers", self.holdings.undrained),
-            ("frontier/redis_round_trips", self.session.frontier.round_trips),
+            ("frontier/redis_round_trips", self._round_trips),
             ("seen/lookups", filtered.lookups),
             ("seen/hits", filtered.hits),
         ):
@@ -317,16 +335,15 @@ class Courier:
     # Beside the exchange
 
     async def _poll(self) -> None:
-        """Every now and then: leases of the dead, pushed seeds, and whether the crawl is over."""
+        """Every now and then: pushed seeds, and whether the crawl is over."""
         idle = self.holdings.empty and not self._sending
         just_idle, self._was_idle = idle and not self._was_idle, idle
         if time.monotonic() - self._last_poll < POLL_SECONDS and not just_idle and not self._nothing_left:
             return
         self._last_poll = time.monotonic()
+        self._other_trips += 1
         if await self._seeds.take(self.scheduler):
             return
-        if time.monotonic() >= self._reclaim_again_at:
-            await self.session.frontier.reclaim(self.now_ms(), partitions=self.session.members.mine)
         # Asked again afterwards: a seed may have come in the meantime.
         self._nothing_left = idle and await self._is_over() and self.holdings.empty
         if not self._nothing_left:
@@ -430,7 +447,7 @@ class Courier:
         found = await self.session.frontier.stats()
         self.stats.set_value("frontier/servers", found.servers)
         self.stats.set_value("frontier/queued", found.queued)
-        self.stats.set_value("frontier/redis_round_trips", self.session.frontier.round_trips)
+        self.stats.set_value("frontier/redis_round_trips", self._round_trips)
         for name in ("settled", "reclaimed", "refused", "expired"):
             self.stats.set_value(f"frontier/{name}", getattr(found, name))
         await self.session.members.leave(self.now_ms(), self._numbers())

@@ -93,6 +93,6 @@ class Membership:
         if self._partitions > 1 and self.name in living:
             assignment = Assignment(living, self._partitions)
             self.mine = assignment.partitions_of(self.name)
-            self.others = tuple(set(range(self._partitions)).difference(self.mine))
+            self.others = assignment.order(self.name)[len(self.mine) :]
         else:
             self.mine, self.others = tuple(range(self._partitions)), ()

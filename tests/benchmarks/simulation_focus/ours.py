@@ -1,0 +1,90 @@
+"""The product's own crawl: its relevance, its link quality, its two levels, its tunnel, its raises; without Scrapy and Redis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from extensions.config import Config
+from extensions.frontier import score
+from extensions.frontier.records import Rules
+from extensions.scoring import link_quality
+from extensions.seen import SeenCache, make_cache
+from extensions.seen.filter import SeenFilter
+from tests.benchmarks.simulation_focus.crawl import Policy
+from tests.benchmarks.simulation_focus.queues import Capability, Lease, Queues
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.benchmarks.simulation_focus.task import Task
+
+SEED_QUALITY = 1.0
+
+
+class Ours(Policy):
+    """What `extensions.relevance` and `extensions.scheduler` do with a page, call for call."""
+
+    keeps_connections = False
+
+    def __init__(self, task: Task, config: Config | None = None) -> None:
+        config = config or Config()
+        self.task = task
+        self.web = task.store.web
+        self.tunnel = config.tunnel
+        self.queues = Queues(Capability(Rules()), len(self.web.server_names))
+        cache: SeenCache = make_cache("clock", 1 << 20)
+        self.news = SeenFilter(cache)
+        self.seen: set[int] = set()
+        self._of: dict[int, tuple[int, int]] = {}
+        """Depth and hops of pages on their way."""
+
+    def start(self, seeds: Iterable[int]) -> None:
+        """Seeds are of the best quality, depth 0."""
+        for seed in seeds:
+            self.admit(seed, SEED_QUALITY, 0, 0)
+
+    def lease(self, now_ms: float, count: int) -> list[Lease]:
+        """As ever, remembering what the requests carry."""
+        leases = self.queues.lease(now_ms, count)
+        for lease in leases:
+            for key, page in lease.urls:
+                fields = score.unpack(True, -key)
+                self._of[page] = fields.depth, fields.hops
+        return leases
+
+    def fetched(self, page: int) -> None:
+        """Score the page; its links go on unless too many off-topic pages lie behind them."""
+        depth, hops = self._of.pop(page)
+        verdict = self.task.verdict(page)
+        hops = 0 if verdict.on_topic else hops + 1
+        if hops > self.tunnel:
+            return
+        facts = self.task.facts(page)
+        matcher = self.task.matcher
+        for link, target in zip(facts.links, facts.targets, strict=True):
+            quality = link_quality(
+                matcher,
+                parent=verdict.probability,
+                anchor=link.anchor,
+                context=link.context,
+                url=link.url,
+                hops=hops,
+            )
+            # The page's name stands for the URL: http and https are one here.
+            if self.news.is_news(self.web.pages[target].name, quality):
+                self.admit(target, quality, depth + 1, hops)
+
+    def admit(self, page: int, quality: float, depth: int, hops: int) -> None:
+        """The contract's verb for one candidate: admitted, raised, or a duplicate."""
+        server = self.web.server[page]
+        queue = self.queues.queues[server]
+        old = queue.keys.get(page)
+        if old is not None:
+            before = score.unpack(True, -old)
+            if score.steps(quality) > score.steps(before.quality):
+                depth, hops = min(depth, before.depth), min(hops, before.hops)
+                self.queues.put(server, page, -score.pack(True, quality, before.sequence, depth, hops))
+        elif page not in self.seen:
+            self.seen.add(page)
+            self.queues.put(server, page, -score.pack(True, quality, queue.sequence, depth, hops))
+            queue.sequence += 1

@@ -1,0 +1,143 @@
+"""A queue for each server and a rank for each queue: the frontier's two levels in memory, quick enough for thousands of crawls.
+
+For ranking by capability this does what `extensions.frontier.contract` says of one partition, and a test holds it to that; other
+rankings serve the baselines. What is smaller comes first, in queues and among servers.
+"""
+
+from __future__ import annotations
+
+import heapq
+from abc import ABC, abstractmethod
+from bisect import bisect_left, insort
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from extensions.frontier import policies, score
+from extensions.frontier.records import QUALITY_STEPS, Rules
+
+_QUALITY_SHIFT = score.SEQUENCE_BITS + score.DEPTH_BITS + score.HOPS_BITS
+
+
+@dataclass(slots=True)
+class Queue:
+    """One server. `order` holds (key, page), the next one first; `keys` the key of each page."""
+
+    server: int
+    order: list[tuple[Any, int]] = field(default_factory=list)
+    keys: dict[int, Any] = field(default_factory=dict)
+    sequence: int = 0
+    due_ms: float = 0.0
+    leased: bool = False
+    version: int = 0
+    connection_ms: float | None = None
+    response_ms: float | None = None
+    delay_ms: float = 0.0
+
+
+class Lease(NamedTuple):
+    """A server and the pages to fetch there, with their keys."""
+
+    server: int
+    urls: list[tuple[Any, int]]
+
+
+class Ranking(ABC):
+    """How servers compare, and for how many pages one is opened."""
+
+    @abstractmethod
+    def rank(self, queue: Queue) -> tuple[Any, int]:
+        """What is smaller comes first; and the length of a lease."""
+
+
+class BestPage(Ranking):
+    """One global queue, as crawlers have that know no servers: the server of the best page, for that page."""
+
+    def rank(self, queue: Queue) -> tuple[Any, int]:
+        """The key of the first page."""
+        return queue.order[0][0], 1
+
+
+class Capability(Ranking):
+    """The product's: quality per second, by its own formulas. Keys are negated scores of `extensions.frontier.score`."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+
+    def rank(self, queue: Queue) -> tuple[Any, int]:
+        """The negated capability."""
+        rules = self.rules
+        estimates = policies.Estimates(
+            rules.requests_per_connection,
+            rules.connection_ms if queue.connection_ms is None else queue.connection_ms,
+            rules.response_ms if queue.response_ms is None else queue.response_ms,
+            queue.delay_ms,
+        )
+        head = [(-key >> _QUALITY_SHIFT) / QUALITY_STEPS for key, _ in queue.order[: rules.requests_per_connection]]
+        return -policies.rank(rules, estimates, 0, head), policies.lease_length(rules, estimates, head)
+
+
+class Queues:
+    """All servers' queues. A server is leased to one connection at a time, and not before it is due."""
+
+    def __init__(self, ranking: Ranking, servers: int) -> None:
+        self.ranking = ranking
+        self.queues = [Queue(server) for server in range(servers)]
+        self._changed: set[int] = set()
+        self._ready: list[tuple[Any, int, int]] = []
+        self._waiting: list[tuple[float, int]] = []
+
+    def put(self, server: int, page: int, key: Any) -> None:
+        """Queue a page, or give a queued one another key."""
+        queue = self.queues[server]
+        old = queue.keys.get(page)
+        if old is not None:
+            del queue.order[bisect_left(queue.order, (old, page))]
+        queue.keys[page] = key
+        insort(queue.order, (key, page))
+        self._changed.add(server)
+
+    def lease(self, now_ms: float, count: int) -> list[Lease]:
+        """The best servers that are due, each with its best pages; at most `count`."""
+        while self._waiting and self._waiting[0][0] <= now_ms:
+            self._changed.add(heapq.heappop(self._waiting)[1])
+        for server in self._changed:
+            self._place(self.queues[server], now_ms)
+        self._changed.clear()
+        leases: list[Lease] = []
+        while self._ready and len(leases) < count:
+            _, negated, version = heapq.heappop(self._ready)
+            queue = self.queues[-negated]
+            if version == queue.version:
+                leases.append(self._open(queue))
+        return leases
+
+    def release(self, server: int, due_ms: float) -> None:
+        """End a lease; the server is not opened again before it is due."""
+        queue = self.queues[server]
+        queue.leased = False
+        queue.due_ms = due_ms
+        self._changed.add(server)
+
+    def next_due_ms(self) -> float | None:
+        """When the next server that has pages and only waits becomes due."""
+        return self._waiting[0][0] if self._waiting else None
+
+    def _place(self, queue: Queue, now_ms: float) -> None:
+        queue.version += 1
+        if queue.leased or not queue.order:
+            return
+        if queue.due_ms > now_ms:
+            heapq.heappush(self._waiting, (queue.due_ms, queue.server))
+        else:
+            # Of equal ranks the greatest name first, as the contract has it; servers are numbered by name.
+            heapq.heappush(self._ready, (self.ranking.rank(queue)[0], -queue.server, queue.version))
+
+    def _open(self, queue: Queue) -> Lease:
+        length = self.ranking.rank(queue)[1]
+        urls = queue.order[:length]
+        del queue.order[:length]
+        for _, page in urls:
+            del queue.keys[page]
+        queue.leased = True
+        queue.version += 1
+        return Lease(queue.server, urls)

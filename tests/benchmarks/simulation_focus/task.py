@@ -1,0 +1,100 @@
+"""One task for all policies: a topic, the labels, the seeds; what can be reached, and how the product judges a page."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+import extensions.pages
+from extensions.scoring import LinkMatcher, Topic, make_model
+from tests.benchmarks.simulation_focus.facts import source_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tests.benchmarks.simulation_focus.facts import Facts, FactStore
+
+JUDGES = [f"extensions.scoring.{name}" for name in ("models", "segment", "stopwords", "topic")]
+"""The modules whose source decides how a page is judged."""
+
+
+class Verdict(NamedTuple):
+    """What the crawl's own relevance model says of a page; `probability` is its calibrated relevance."""
+
+    on_topic: bool
+    probability: float
+
+
+class Task:
+    """A topic on a stored web.
+
+    `labels` is the truth, the relevant pages that can be reached from the seeds: policies other than the clairvoyant ones are
+    not shown it. `model` names one of the product's relevance models; "labels" stands for one that is always right, to tell
+    what better relevance would bring.
+    """
+
+    def __init__(
+        self, store: FactStore, name: str, topic: Topic, relevant: Iterable[int], seeds: Iterable[int], model: str
+    ) -> None:
+        self.store = store
+        self.name = name
+        self.seeds = list(dict.fromkeys(seeds))
+        self.distance = store.reachable(self.seeds)
+        self.labels = frozenset(page for page in relevant if page in self.distance)
+        self.topic = topic
+        self.model = None if model == "labels" else make_model(model, topic)
+        self.matcher = LinkMatcher(topic)
+        sources = source_digest(extensions.pages, *map(sys.modules.__getitem__, JUDGES))
+        self._key = hashlib.sha256(f"{sources} {model} {topic}".encode()).hexdigest()[:16]
+        self._verdicts = {page: Verdict(*verdict) for page, verdict in store.verdicts(self._key)}
+        self._new: dict[int, Verdict] = {}
+        self._facts: dict[int, Facts] = {}
+
+    @classmethod
+    def load(cls, store: FactStore, name: str, *, topic: Path, labels: Path, seeds: Iterable[Path], model: str) -> Task:
+        """A task from files: the topic as the TOPIC setting takes it, labels and seeds one URL a line."""
+        found = [_numbers(store, path) for path in seeds]
+        return cls(
+            store,
+            name,
+            Topic.load(f"@{topic}"),
+            _numbers(store, labels),
+            [page for pages in found for page in pages],
+            model,
+        )
+
+    def facts(self, page: int) -> Facts:
+        """What the page says."""
+        known = self._facts.get(page)
+        if known is None:
+            known = self._facts[page] = self.store.of(page)
+        return known
+
+    def verdict(self, page: int) -> Verdict:
+        """How the crawl judges the page."""
+        known = self._verdicts.get(page)
+        if known is None:
+            known = self._verdicts[page] = self._new[page] = self._judge(page)
+        return known
+
+    def keep_verdicts(self) -> None:
+        """Put the verdicts so far on disk, beside the facts."""
+        if self.model is not None:
+            self.store.keep_verdicts(self._key, self._new)
+        self._new = {}
+
+    def _judge(self, page: int) -> Verdict:
+        if self.model is None:
+            return Verdict(page in self.labels, float(page in self.labels))
+        facts = self.facts(page)
+        found = self.model.score(facts.title, facts.text)
+        return Verdict(found.on_topic, self.model.probability(found.relevance))
+
+
+def _numbers(store: FactStore, path: Path) -> list[int]:
+    """The pages that a file names, one URL a line; what is not in the web is passed over."""
+    lines = (line.strip() for line in path.read_text("utf-8-sig").splitlines())
+    found = (store.web.number(line) for line in lines if line and not line.startswith("#"))
+    return [page for page in found if page >= 0]

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import random
 import threading
 import time
@@ -152,7 +153,9 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None] = lambda words: No
         agents.kill()
         outcome = trial.outcome
         outcome.seconds = time.monotonic() - began
-        judge(outcome, web, server.access_log(), stored(agents.outputs), [agent.ended_at for agent in agents])
+        log = server.access_log()
+        (folder / "access.jsonl").write_text("".join(json.dumps(record) + "\n" for record in log))
+        judge(outcome, web, log, stored(agents.outputs), [agent.ended_at for agent in agents])
     return outcome
 
 

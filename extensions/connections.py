@@ -20,7 +20,8 @@ it is the proxy's, so `forget` leaves it alone.
 HTTP/2 would be a second handler with a pool of its own, and could use `Exchange` and `Connections.forget` as they are.
 
 **Private doors**, pinned by ``tests/test_connections.py``: the handler's ``_pool``; Scrapy's ``_LenientHTTP11ClientProtocol``, whose request is
-sent by `request` and whose `state` is ``QUIESCENT`` between requests; Twisted's ``_RetryingHTTP11ClientProtocol``. requirements.txt bounds both.
+sent by `request` and whose `state` is ``QUIESCENT`` between requests; Twisted's ``_RetryingHTTP11ClientProtocol``,
+and the ``_aggregator`` of its TLS transports, if they have one. requirements.txt bounds both.
 """
 
 from __future__ import annotations
@@ -186,7 +187,9 @@ class Connection(_LenientHTTP11ClientProtocol):
             return response
 
         # Before Scrapy's own callbacks: the body of a short answer may be complete with its head.
-        return super().request(request).addCallback(answered)
+        sent: Deferred[IResponse] = super().request(request).addCallback(answered)
+        flush(self.transport)
+        return sent
 
     # Closing
 
@@ -226,6 +229,16 @@ class Connection(_LenientHTTP11ClientProtocol):
         carried, self._carried = self._carried, 0
         if self._answered is not None and carried:
             self._answered.disconnected(carried)
+
+
+def flush(transport: Any) -> None:
+    """Hand what is buffered to the system now. In the reactor's next turn this process may have slept, and the lease be over."""
+    if (small_writes := getattr(transport, "_aggregator", None)) is not None:  # TLS
+        small_writes.flush()
+        transport = transport.transport
+    write = getattr(transport, "doWrite", None)
+    if write is not None and getattr(transport, "connected", False):
+        write()
 
 
 class ConnectionFactory(Factory):

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from topicspider.items import PageItem
 from topicspider.pipelines.database import DatabasePipeline
 from topicspider.pipelines.folder import OutputFolder
 from topicspider.pipelines.pages import PagesPipeline, encode
-from topicspider.pipelines.stored import url_key
+from topicspider.pipelines.stored import StoredPages, url_key
 
 
 @pytest.fixture
@@ -380,3 +381,14 @@ async def test_own_database_is_completed_from_lines_whose_pages_others_have_ackn
     await first.close_spider()
     await database.close_spider()
     assert count(folder) == 2
+
+
+def test_looks_at_the_neighbours_from_several_threads_count_every_line_once(tmp_path):
+    line = b'{"url": "http://a.test/%d", "text": "' + b"x" * 5000 + b'"}\n'
+    (tmp_path / "pages-2.jsonl").write_bytes(b"".join(line % number for number in range(1000)))
+    stored = StoredPages(tmp_path / "pages.jsonl")
+    with ThreadPoolExecutor(4) as pool:
+        for look in [pool.submit(stored.look) for _ in range(4)]:
+            look.result()
+    assert stored.files["pages-2.jsonl"].pages == len(stored) == 1000
+    assert stored.files["pages-2.jsonl"].whole == (tmp_path / "pages-2.jsonl").stat().st_size

@@ -48,7 +48,7 @@ def mend(folder: OutputFolder, stored: StoredPages) -> None:
 
 def cut(path: Path, whole: int) -> None:
     """Cut off what follows the whole lines."""
-    if torn := path.stat().st_size - whole:
+    if (torn := path.stat().st_size - whole) > 0:
         os.truncate(path, whole)
         logger.warning("Cut a torn line of %d bytes off %s: its page is fetched again", torn, path)
 

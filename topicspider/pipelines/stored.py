@@ -12,6 +12,7 @@ import re
 import stat
 from dataclasses import dataclass
 from hashlib import blake2b
+from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class StoredPages:
         self.neighbours: set[int] = set()
         self.files: dict[str, Progress] = {}
         """The neighbours' files by name."""
+        self._looking = Lock()
 
     def __contains__(self, key: int) -> bool:
         return key in self.own or key in self.neighbours
@@ -58,7 +60,11 @@ class StoredPages:
         return own.whole
 
     def look(self) -> None:
-        """Read what the neighbours have written since the last look."""
+        """Read what the neighbours have written since the last look. One look at a time: at the end a thread looks, too."""
+        with self._looking:
+            self._look()
+
+    def _look(self) -> None:
         for name in os.listdir(self.path.parent):  # noqa: PTH208 - a third of the time, and this is done for every page
             if not (name.startswith("pages") and name.endswith(".jsonl")) or name == self.path.name:
                 continue

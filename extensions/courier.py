@@ -4,7 +4,7 @@ One task, one pipeline at a time. When to send is a balance: often enough that n
 fetched again after a crash, seldom enough that a page costs a fraction of a round trip.
 
 While Redis does not answer, what is held stays held, and what is leased goes on being fetched for as long as the leases surely last. The courier tries again
-until Redis answers, and then makes sure of where things stand (`_make_sure`) before anything else.
+until Redis answers, and then makes sure of where things stand (`upkeep`) before anything else.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import math
 import time
 from typing import TYPE_CHECKING
 
@@ -20,10 +19,9 @@ from twisted.python.failure import Failure
 
 from extensions.errors import CrawlError, FrontierUnavailable, OutputError
 from extensions.frontier.allotment import Allotment, Ask
-from extensions.journal import Journal
-from extensions.seedlist import SeedList
 from extensions.session import Session
 from extensions.signals import settling
+from extensions.upkeep import POLL_SECONDS, Upkeep
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -40,14 +38,9 @@ ENOUGH_PAGES = 16
 ENOUGH_CANDIDATES = 1000
 BIGGEST_BATCH = 2000
 """Candidates in one script call: it keeps Redis, and every other agent, busy for its length."""
-POLL_SECONDS = 1.0
-"""Between two looks at a frontier in which only other agents have work, and at pushed seeds."""
 RETRY_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
 """How long a crawl that ends waits for a Redis that does not answer."""
-BEATS_PER_LEASE = 5
-CLOCK_SECONDS = 60.0
-"""Between two looks at the clock of Redis."""
 OVERDUE_MS = 1000
 """Agents help themselves to servers of other agents' partitions that have been due for so long: their own agent has no room for them."""
 
@@ -66,30 +59,21 @@ class Courier:
             max_depth=scheduler.max_depth,
             seen_bits=scheduler.layout.bits,
         )
+        self.upkeep = Upkeep(self.session, scheduler)
         self.now_ms = self.session.now_ms
         self.finished = False
         """The frontier is empty, nothing is leased by anyone, and nothing is held here."""
-        self._seeds: SeedList
         self._lease_ms = int(self.config.lease_seconds * 1000)
         self.margin_ms = self._lease_ms // 10
         """So long before its end a lease is not relied upon any more."""
-        self._beat_seconds = self.config.lease_seconds / BEATS_PER_LEASE
         self._allotment = Allotment()
-        self._journal = Journal()
         self._kicked = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._sending: list[Settlement] = []
         self._changed = True
-        self._last_exchange = self._last_beat = self._last_poll = self._last_help = time.monotonic()
-        self._was_idle = False
-        self._nothing_left = False
-        self._idle_since: float | None = None
+        self._last_exchange = self._last_help = time.monotonic()
         self._down_since: float | None = None
         self._unsure = False
-        self._run_id: object = None
-        self._lease_again_at = self._reclaim_again_at = -math.inf
-        self._clock_set = time.monotonic()
-        self._other_trips = 0
         self._seen_before = 0
         self._warned_outgrown = False
         self._closing = False
@@ -97,10 +81,9 @@ class Courier:
     async def open(self, spider: Spider) -> None:
         """Connect and begin. Raises `CrawlError`, with nothing left running."""
         found = await self.session.open(self.config.crawl_of(spider.name))
-        self._run_id = await self.session.run_id()
+        await self.upkeep.begin(spider)
         self._seen_before = found.seen
         self.stats.set_value("frontier/resumed", found.seen > 0)
-        self._seeds = SeedList(self.session.client, self.config, spider)
         self._task = asyncio.ensure_future(self._carry())
 
     def agents(self) -> tuple[AgentRecord, ...]:
@@ -115,7 +98,7 @@ class Courier:
 
     def renew_soon(self) -> None:
         """A lease is about to end, or has ended while this process was asleep."""
-        self._last_beat = -math.inf
+        self.upkeep.beat_soon()
         self.kick()
 
     # Sending
@@ -125,8 +108,7 @@ class Courier:
             try:
                 await self._wait()
                 if not self._closing:
-                    if self._unsure:
-                        await self._make_sure()
+                    await self._make_sure()
                     await self._once()
             except FrontierUnavailable as error:
                 self._redis_is_down(error)
@@ -156,9 +138,8 @@ class Courier:
                     await asyncio.sleep(0)
 
     def _seconds_to_wait(self) -> float:
-        now = time.monotonic()
-        since = now - self._last_exchange
-        next_beat = self._beat_seconds - (now - self._last_beat)
+        since = time.monotonic() - self._last_exchange
+        next_beat = self.upkeep.next_beat
         if self._unsure or next_beat <= 0:
             return 0.0
         news = bool(self.holdings.candidates or self.holdings.through or self._sending or self._changed)
@@ -175,12 +156,12 @@ class Courier:
 
     @property
     def _round_trips(self) -> int:
-        return self.session.frontier.round_trips + self._other_trips
+        return self.session.frontier.round_trips + self.upkeep.trips
 
     @property
     def _room(self) -> int:
         """For how many more servers there is room, if any may be leased now."""
-        if time.monotonic() < self._lease_again_at:
+        if time.monotonic() < self.upkeep.lease_again_at:
             return 0
         return max(0, self.scheduler.capacity - self.holdings.undrained)
 
@@ -189,9 +170,8 @@ class Courier:
         scheduler.sweep()
         self._settle_what_is_through()
         holdings.through = 0
-        now = time.monotonic()
-        beat = now - self._last_beat >= self._beat_seconds
-        self._last_exchange = now
+        beat = self.upkeep.next_beat <= 0
+        self._last_exchange = time.monotonic()
         candidates = holdings.depart(BIGGEST_BATCH)
         renewals = holdings.leases() if beat else []
         now_ms = self.now_ms()
@@ -220,20 +200,10 @@ class Courier:
             raise reply.error
         self._redis_is_up()
         if beat:
-            await self._beat()
-        await self._poll()
-
-    async def _beat(self) -> None:
-        """Tell the other agents that this one lives, and take back the leases of those that do not."""
-        now = self._last_beat = time.monotonic()
-        await self.session.members.beat(self.now_ms(), self._numbers())
-        self._other_trips += 1
-        if now >= self._reclaim_again_at:
-            await self.session.frontier.reclaim(self.now_ms(), partitions=self.session.members.mine)
-        if now - self._clock_set >= CLOCK_SECONDS:
-            self._clock_set = now
-            await self.session.set_clock()
-            self._other_trips += 1
+            await self.upkeep.beat(self._numbers())
+        if await self.upkeep.poll(idle=holdings.empty and not self._sending) and not self.finished:
+            self.finished = True
+            scheduler.wake()
 
     def _settle_what_is_through(self, *, give_back: bool = False) -> None:
         found = self.holdings.settlements(give_back=give_back)
@@ -281,7 +251,7 @@ class Courier:
                 self.stats.inc_value("frontier/settlements_refused")
                 self._lost(settlement.server, settlement.token)
         self._sending = unknown
-        self._journal.note(candidates if reply.all_admitted else (), settled)
+        self.upkeep.journal.note(candidates if reply.all_admitted else (), settled)
         for name in reply.stale:
             self._lost(name, None)
         for lease in reply.leases:
@@ -332,57 +302,12 @@ class Courier:
                 self.config.expected_urls,
             )
 
-    # Beside the exchange
-
-    async def _poll(self) -> None:
-        """Every now and then: pushed seeds, and whether the crawl is over."""
-        idle = self.holdings.empty and not self._sending
-        just_idle, self._was_idle = idle and not self._was_idle, idle
-        if time.monotonic() - self._last_poll < POLL_SECONDS and not just_idle and not self._nothing_left:
-            return
-        self._last_poll = time.monotonic()
-        self._other_trips += 1
-        if await self._seeds.take(self.scheduler):
-            return
-        # Asked again afterwards: a seed may have come in the meantime.
-        self._nothing_left = idle and await self._is_over() and self.holdings.empty
-        if not self._nothing_left:
-            self._idle_since = None
-            return
-        self._idle_since = self._idle_since or time.monotonic()
-        if time.monotonic() - self._idle_since >= self.config.idle_before_close and not self.finished:
-            self.finished = True
-            self.scheduler.wake()
-
-    async def _is_over(self) -> bool:
-        """Whether no agent has anything left. Partitions are read one after the other, so it takes two readings between which nothing has happened."""
-        first = await self.session.frontier.stats()
-        if first.queued or first.leased:
-            return False
-        return self.config.partitions == 1 or await self.session.frontier.stats() == first
+    # Outages
 
     async def _make_sure(self) -> None:
-        """Redis answers again. What was said when it went may or may not have been heard, and a restarted Redis may have forgotten the last of it."""
-        session, frontier = self.session, self.session.frontier
-        await session.set_clock()
-        run_id = await session.run_id()
-        if run_id != self._run_id:
-            if candidates := self._journal.candidates():
-                await frontier.admit(self.now_ms(), candidates)
-            if settlements := self._journal.settlements():
-                await frontier.settle(self.now_ms(), settlements)
-        # Leases that were granted in a reply that got lost end. One whose last word has yet to be said is held too: what it has done
-        # would be fetched again.
-        held = [*((one.server, one.token) for one in self._sending), *self.holdings.leases()]
-        await frontier.reclaim(self.now_ms(), session.agent, held)
-        now = time.monotonic()
-        if run_id != self._run_id:
-            # Until every agent has told what it holds.
-            self._lease_again_at = now + 2 * RETRY_SECONDS
-        self._run_id = run_id
-        self._reclaim_again_at = now + self._beat_seconds + 2 * RETRY_SECONDS
-        self._last_beat = -math.inf
-        self._unsure = False
+        if self._unsure:
+            await self.upkeep.make_sure(self._sending)
+            self._unsure = False
 
     def _redis_is_down(self, error: FrontierUnavailable) -> None:
         self._unsure = True
@@ -436,8 +361,7 @@ class Courier:
         self.scheduler.sweep()
         while True:
             try:
-                if self._unsure:
-                    await self._make_sure()
+                await self._make_sure()
                 await self._last_words()
             except FrontierUnavailable:
                 self._unsure = True

@@ -83,6 +83,8 @@ class TopicRelevanceMiddleware:
     def _score(self, response: Response) -> Relevance:
         page = page_of(response)
         assert self.model is not None
+        if page is not None:
+            self.model.meet(response.url, page.title, page.text)
         verdict = (
             self.model.score(page.title, page.text) if page is not None else Relevance(0.0, 0.0, 0.0, on_topic=False)
         )

@@ -19,7 +19,6 @@ import asyncio
 import heapq
 import logging
 import math
-import uuid
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -28,20 +27,18 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from extensions.candidates import Candidates
 from extensions.config import Config
 from extensions.connections import Connections
 from extensions.courier import Courier
 from extensions.engine import in_progress, wake
-from extensions.errors import ConfigurationError, CrawlError, OutputError, UnserialisableRequest
-from extensions.fingerprint import CanonicalFingerprinter
-from extensions.frontier.records import Candidate
+from extensions.errors import ConfigurationError, CrawlError, OutputError
 from extensions.holdings import Holdings
 from extensions.openserver import HandedOut, OpenServer
 from extensions.politeness import UNAVAILABLE, CrawlDelays
 from extensions.seen import SeenLayout
-from extensions.serialise import payload_of, request_of
-from extensions.topicmeta import TopicMeta
-from extensions.urls import fingerprint, split_server
+from extensions.serialise import request_of
+from extensions.urls import split_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,7 +51,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from extensions.dupefilter import CachedDupeFilter
-    from extensions.frontier.records import AgentRecord, Lease
+    from extensions.frontier.records import AgentRecord, Candidate, Lease
 
 logger = logging.getLogger(__name__)
 
@@ -78,8 +75,8 @@ class TwoLevelScheduler(BaseScheduler):
         self.config = config
         self.dupefilter = dupefilter
         self.stats = crawler.stats
-        self.fingerprinter = crawler.request_fingerprinter
         self.layout = SeenLayout.for_expected(config.expected_urls, config.partitions)
+        self.candidates = Candidates(dupefilter, crawler.request_fingerprinter, self.layout, self.stats)
         self.delays = CrawlDelays.from_config(config)
         self.capacity = crawler.settings.getint("CONCURRENT_REQUESTS") or 64
         self.max_depth = crawler.settings.getint("DEPTH_LIMIT")
@@ -108,7 +105,7 @@ class TwoLevelScheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         """Connect, join the crawl's agents, and begin to carry."""
-        self.spider = spider
+        self.spider = self.candidates.spider = spider
         connect = self.crawler.signals.connect
         connect(self._request_left_downloader, signals.request_left_downloader)
         connect(self._response_downloaded, signals.response_downloaded)
@@ -131,33 +128,10 @@ class TwoLevelScheduler(BaseScheduler):
         """Buffer a request for the frontier. False for a known duplicate and for what cannot be queued."""
         if request in self.holdings.handed:
             return True  # it was put back, and will be handed out again
-        canonical = self.dupefilter.canonicalise(request.url)
-        if canonical is None:
-            self.stats.inc_value("frontier/uncrawlable")
-            logger.warning("Not crawlable: %.200s", request)
+        candidate = self.candidates.of_request(request)
+        if candidate is None:
             return False
-        topic = TopicMeta.of(request)
-        plain_get = request.method == "GET" and not request.body
-        if not request.dont_filter and plain_get and not self.dupefilter.filter.is_news(canonical, topic.quality):
-            self.dupefilter.log(request, self.spider)
-            self.stats.inc_value("frontier/urls_duplicate")
-            return False
-        server, member = split_server(canonical)
-        digest = self.fingerprinter.fingerprint(request)
-        opaque = request.dont_filter or not plain_get or digest != fingerprint(server, member)
-        if opaque:
-            member = "\0" + (uuid.uuid4().hex if request.dont_filter else digest.hex())
-        try:
-            payload = payload_of(request, self.spider, opaque=opaque)
-        except UnserialisableRequest as error:
-            self.stats.inc_value("frontier/unserialisable")
-            logger.error("%s", error)
-            return False
-        bucket, remainder = self.layout.place(digest)
-        depth = max(0, int(request.meta.get("depth", 0)))
-        self._offer(
-            Candidate(server, member, bucket, remainder, topic.quality, depth, topic.hops, request.dont_filter, payload)
-        )
+        self._offer([candidate])
         return True
 
     def next_request(self) -> Request | None:
@@ -184,42 +158,13 @@ class TwoLevelScheduler(BaseScheduler):
     # What the adapters beside it call
 
     def enqueue_links(self, links: Iterable[tuple[str, float]], *, depth: int, hops: int, referrer: str) -> int:
-        """Buffer a page's links, (raw absolute URL, quality) each, that the seen cache does not know; how many they are.
-
-        The same as `enqueue_request` for plain GETs, without a `Request` for each.
-        """
+        """Buffer a page's links, (raw absolute URL, quality) each, that the seen cache does not know; how many they are."""
         if self.max_depth and depth > self.max_depth:
             return 0
-        known = self.dupefilter.filter
-        canonicalise = self.dupefilter.canonicalise
-        payload: bytes | None = None
-        found = total = uncrawlable = 0
-        for url, quality in links:
-            total += 1
-            if not known.is_news(url, quality):
-                continue
-            canonical = canonicalise(url)
-            if canonical is None:
-                uncrawlable += 1
-                continue
-            if canonical != url and not known.is_news(canonical, quality):
-                continue
-            server, member = split_server(canonical)
-            if isinstance(self.fingerprinter, CanonicalFingerprinter):
-                digest = fingerprint(server, member)
-            else:
-                digest = self.fingerprinter.fingerprint(self._plain(canonical))
-            if payload is None:
-                payload = payload_of(
-                    self._plain(canonical, TopicMeta(quality, hops, referrer)), self.spider, opaque=False
-                )
-            bucket, remainder = self.layout.place(digest)
-            self._offer(Candidate(server, member, bucket, remainder, quality, depth, hops, payload=payload))
-            found += 1
-        self.stats.inc_value("frontier/urls_duplicate", total - found - uncrawlable)
-        if uncrawlable:
-            self.stats.inc_value("frontier/uncrawlable", uncrawlable)
-        return found
+        found = self.candidates.of_links(links, depth=depth, hops=hops, referrer=referrer)
+        if found:
+            self._offer(found)
+        return len(found)
 
     def put_back(self, request: Request) -> bool:
         """Take back a request that must wait until its server is due again; True if the engine will get it anew."""
@@ -334,19 +279,10 @@ class TwoLevelScheduler(BaseScheduler):
         """Whether the server is surely still ours: by the clock, since this process may have been asleep, or cut off from Redis."""
         return not server.stale and self.courier.now_ms() < server.held_until_ms - self.courier.margin_ms
 
-    def _offer(self, candidate: Candidate) -> None:
-        self.holdings.candidates.append(candidate)
+    def _offer(self, candidates: Iterable[Candidate]) -> None:
+        self.holdings.candidates += candidates
         self.courier.finished = False
         self.courier.kick()
-
-    @staticmethod
-    def _plain(url: str, topic: TopicMeta | None = None) -> Request:
-        from scrapy import Request
-
-        request = Request(url)
-        if topic is not None:
-            topic.put(request.meta)
-        return request
 
     def _hand_out(self, server: OpenServer) -> Request | None:
         if server.put_back:

@@ -5,13 +5,21 @@ fetched page, and `link_quality` predicts from a link's surroundings the *qualit
 its model; quality is a probability, 0 to 1. Everything here is pure computation on strings.
 """
 
+from extensions.scoring.choice import MODELS, make_model
+from extensions.scoring.coverage import CoverageModel
+from extensions.scoring.examples import Example, Examples, ExamplesModel
 from extensions.scoring.links import LinkMatcher, link_quality
-from extensions.scoring.models import BooleanModel, Model, Relevance, VectorModel, make_model
+from extensions.scoring.models import BooleanModel, Model, Relevance, VectorModel
 from extensions.scoring.segment import terms
 from extensions.scoring.topic import Topic
 
 __all__ = [
+    "MODELS",
     "BooleanModel",
+    "CoverageModel",
+    "Example",
+    "Examples",
+    "ExamplesModel",
     "LinkMatcher",
     "Model",
     "Relevance",

@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from extensions.errors import ConfigurationError
 from extensions.scoring.segment import terms
 
 if TYPE_CHECKING:
@@ -39,6 +38,9 @@ class Model(ABC):
     @abstractmethod
     def score(self, title: str, text: str) -> Relevance:
         """The relevance of a page from its title and its body, neither of which repeats the other."""
+
+    def meet(self, url: str, title: str, text: str) -> None:  # noqa: B027 - most models have nothing to learn
+        """Called with each page before it is scored: a model that was told about this URL can learn from it."""
 
     def probability(self, relevance: float) -> float:
         """How sure we are that a page of this relevance is on topic: logistic, 0 to 1, ½ at the threshold, rising with relevance."""
@@ -84,15 +86,6 @@ class BooleanModel(Model):
         found = len(in_title | in_body)
         number = len(self.words)
         return Relevance(float(found), len(in_title) / number, len(in_body) / number, found > self.threshold)
-
-
-def make_model(name: str, topic: Topic, threshold: float | None = None) -> Model:
-    """The model of that name, with its own threshold if none is given. Raises `ConfigurationError`."""
-    if name == "vector":
-        return VectorModel(topic) if threshold is None else VectorModel(topic, threshold)
-    if name == "boolean":
-        return BooleanModel(topic, threshold)
-    raise ConfigurationError(f"There is no relevance model {name!r}; there are: boolean, vector.")
 
 
 def occurrences(topic_terms: Iterable[Term], page: list[str]) -> dict[Term, int]:

@@ -31,6 +31,13 @@ _WORD = r"c\+\+|[cf]#|[^\W_]+(?:'[a-z]+)?"
 _ALPHABETIC = re.compile(_WORD)
 _MIXED = re.compile(rf"[{_HAN}]+|c\+\+|[cf]#|[^\W_{_HAN}]+(?:'[a-z]+)?")
 
+# British endings become American ones, so that a topic about factorisation finds factorizations. That other words are bent on the way
+# (promise, detour) does no harm: they are bent alike wherever they stand.
+_BRITISH = re.compile(
+    r"(?<=\w\w\w)(?:is(?=e$|e[ds]$|ers?$|ing$|ations?$)|ys(?=e$|e[ds]$|ers?$|ing$)|our(?=(?:s|ed|ing|al|able|ful|less)?$))"
+)
+_AMERICAN = {"is": "iz", "ys": "yz", "our": "or"}
+
 _stemmer = Stemmer.Stemmer("english", 0)  # 0: its own cache stays off, the one below serves
 _stems: dict[str, str] = {}
 
@@ -57,11 +64,16 @@ def stem(word: str) -> str:
     """The stem of a lower-case word; empty if the word is a stop word or no word at all."""
     known = _stems.get(word)
     if known is None:
-        known = "" if word in STOP_WORDS or len(word) > LONGEST_WORD else str(_stemmer.stemWord(word))
+        nothing = word in STOP_WORDS or len(word) > LONGEST_WORD
+        known = "" if nothing else str(_stemmer.stemWord(_BRITISH.sub(_american, word)))
         if len(_stems) >= CACHED_WORDS:
             _stems.clear()
         _stems[word] = known
     return known
+
+
+def _american(ending: re.Match[str]) -> str:
+    return _AMERICAN[ending[0]]
 
 
 def terms(text: str) -> list[str]:

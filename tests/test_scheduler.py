@@ -155,7 +155,7 @@ def test_redirects_and_retries_reach_their_page(tmp_path, settings):
     assert {entry["url"] for entry in seen(tmp_path)} == {"http://a.test/", "http://b.test/new", "http://a.test/shaky"}
     assert stats["retry/count"] == 1
     overloaded = [record["status"] for record in records].index(503)
-    assert overloaded == len(records) - 1 or gaps_ms(records)[overloaded] >= 999
+    assert overloaded == len(records) - 1 or gaps_ms(records)[overloaded] >= 995
     assert stats["finish_reason"] == "finished"
 
 

@@ -73,7 +73,8 @@ def decode(body: bytes, declared: str | None = None) -> tuple[str, str]:
         if text is not None and text[:32].count("\x00") == 0:
             return text, codec
     # Some encodings write everything in ASCII bytes, and so would pass as UTF-8.
-    if b"\x1b$" in body or b"~{" in body:
+    # (Single bytes are found ten times as fast, and most pages have neither.)
+    if (b"\x1b" in body and b"\x1b$" in body) or (b"~" in body and b"~{" in body):
         for codec in _declared(body, declared):
             text = _decoded(body, codec) if codec in _SEVEN_BIT else None
             if text is not None:

@@ -12,9 +12,7 @@ MAX_URL = 4_096
 
 _PLAIN_ABSOLUTE = re.compile(r"https?://[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})(?::[0-9]{1,4})?(?=[/?#]|\Z)")
 # No slash or dot where it would mean a folder; nothing that has to be cleaned, no scheme, no query.
-_PLAIN_RELATIVE = re.compile(
-    r"((?:\.\./)*+)(?!/)((?:[A-Za-z0-9_/~%+=&;,@!$()*'-]++|\.(?![/#]|\Z))++)(?:#[!-\[\]-~]*)?"
-)
+_PLAIN_RELATIVE = re.compile(r"((?:\.\./)*+)(?!/)((?:[A-Za-z0-9_/~%+=&;,@!$()*'-]++|\.(?![/#]|\Z))++)(?:#[!-\[\]-~]*)?")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _FETCHED = {"http:", "https:"}
 _NO_HOST = re.compile(r"(?:https?:)?//(?:[/?]|\Z)", re.IGNORECASE)  # urljoin takes it for the base
@@ -59,8 +57,8 @@ class Resolver:
         plain = _PLAIN_RELATIVE.fullmatch(reference)
         if plain is not None and self._above:
             up, path = plain.groups()
-            url = self._above[min(len(up) // 3, len(self._above) - 1)] + path
-            return url if len(url) <= MAX_URL else None
+            joined = self._above[min(len(up) // 3, len(self._above) - 1)] + path
+            return joined if len(joined) <= MAX_URL else None
         if not reference.isprintable() or "\\" in reference or " " in reference:
             reference = _cleaned(reference)
             if _CONTROL.search(reference):

@@ -4,7 +4,7 @@ The tree is built by lexbor in C and walked once. Nothing here raises, whatever 
 made flat first (`taming`).
 
 How the walk works: the visible text is collected in document order into one stream, in which each link leaves a mark where it begins and one where
-it ends. Anchor and context of a link are then slices of that stream. As the walk tells where an element begins, but not where it
+it ends, and so does each aside. White space is normalised once, with the marks in it; the main text, anchors and contexts are then slices of what is left without them. As the walk tells where an element begins, but not where it
 ends, a text node that says so is inserted behind the elements whose end matters.
 """
 
@@ -127,10 +127,10 @@ _IS = {create_tag(name).tag_id: meaning for meaning, names in _MEANING.items() f
 _ROLES = {"navigation", "banner", "contentinfo", "complementary", "search"}
 
 # Marks are control characters that no text has a use for. A page that has them all the same loses them.
-_LINK_BEGINS, _LINK_ENDS, _ASIDE_ENDS, _HIDDEN_ENDS = "\x01\x02\x03\x04"
-_MARKS = {_LINK_BEGINS, _LINK_ENDS, _ASIDE_ENDS, _HIDDEN_ENDS}
+_LINK_BEGINS, _LINK_ENDS, _ASIDE_BEGINS, _ASIDE_ENDS, _HIDDEN_ENDS = "\x01\x02\x03\x04\x05"
+_MARKS = {_LINK_BEGINS, _LINK_ENDS, _ASIDE_BEGINS, _ASIDE_ENDS, _HIDDEN_ENDS}
 _NO_MARKS = dict.fromkeys(map(ord, _MARKS))
-_MARK = re.compile("([\x01\x02])")
+_MARK = re.compile("([\x01\x02\x03\x04])")
 
 
 class _Walk:
@@ -146,13 +146,13 @@ class _Walk:
         self._robots = ""
         self._title = ""
         self._stream: list[str] = []
-        self._asides: list[int] = []
-        """Where in the stream asides begin and end, by turns; one within another is part of it."""
+        self._asides = 0
+        """How many there are; one within another is part of it."""
         self._found: list[tuple[str, bool, str]] = []
         """Of each link its reference, whether it says nofollow, and what stands for a text that it lacks."""
 
     def over(self, root: LexborNode) -> None:  # noqa: C901, PLR0912, PLR0915 - one loop is most of what a page costs; calls would double it
-        stream, found, asides = self._stream, self._found, self._asides
+        stream, found = self._stream, self._found
         meaning_of = _IS.get
         part, division, link = _Is.PART, _Is.DIVISION, _Is.LINK
         add = stream.append
@@ -167,7 +167,7 @@ class _Walk:
                     elif text == _ASIDE_ENDS and depth:
                         depth -= 1
                         if not depth:
-                            asides.append(len(stream))
+                            add(_ASIDE_ENDS)
                     elif text == _HIDDEN_ENDS:
                         hidden = max(0, hidden - 1)
                 elif not hidden:
@@ -208,7 +208,8 @@ class _Walk:
             if meaning == _Is.ASIDE:
                 add(" ")
                 if not depth:
-                    asides.append(len(stream))
+                    add(_ASIDE_BEGINS)
+                    self._asides += 1
                 depth += 1
                 node.insert_after(_ASIDE_ENDS)
 
@@ -237,12 +238,8 @@ class _Walk:
         base = (self._base and resolver.resolve(self._base)) or self._url
         if base != self._url:
             resolver = Resolver(base)
-        stream = "".join(self._stream)
-        if stream.count(_LINK_BEGINS) != len(self._found):
-            self._stream = [piece if piece in _MARKS else piece.translate(_NO_MARKS) for piece in self._stream]
-            stream = "".join(self._stream)
-        text = self._main() or _unmarked(stream)
-        links, bad = self._links(_flat(stream), resolver)
+        plain, anchors, text = _taken_apart(self._whole_stream())
+        links, bad = self._links(plain, anchors, resolver)
         robots = set(self._robots.replace(",", " ").split())
         return Page(
             url=self._url,
@@ -258,21 +255,18 @@ class _Walk:
             bad_links=bad,
         )
 
-    def _main(self) -> str:
-        """The text outside asides."""
-        pieces: list[str] = []
-        end = 0
-        for begin, next_end in zip(self._asides[::2], [*self._asides[1::2], len(self._stream)], strict=False):
-            pieces += self._stream[end:begin]
-            end = next_end
-        return _unmarked("".join(pieces + self._stream[end:]))
+    def _whole_stream(self) -> str:
+        """The text with its marks, white space normalised."""
+        stream = "".join(self._stream)
+        if (stream.count(_LINK_BEGINS), stream.count(_ASIDE_BEGINS)) != (len(self._found), self._asides):
+            stream = "".join(piece if piece in _MARKS else piece.translate(_NO_MARKS) for piece in self._stream)
+        return _flat(stream)
 
-    def _links(self, stream: str, resolver: Resolver) -> tuple[tuple[Link, ...], int]:
+    def _links(self, plain: str, anchors: list[tuple[int, int]], resolver: Resolver) -> tuple[tuple[Link, ...], int]:
         """The links in order, each URL once with the texts of all its anchors; and how many references are unusable."""
         links: dict[str, Link] = {}
         here = self._url.partition("#")[0]
         bad = 0
-        plain, anchors = _anchors(stream)
         for (reference, nofollow, instead), (begin, end) in zip(self._found, anchors, strict=True):
             url = resolver.resolve(reference)
             if url is None:
@@ -290,28 +284,42 @@ class _Walk:
         return tuple(links.values()), bad
 
 
-def _anchors(stream: str) -> tuple[str, list[tuple[int, int]]]:
-    """The stream without marks, and where in it each link's text begins and ends. A link within a link ends the outer one's text."""
+def _taken_apart(stream: str) -> tuple[str, list[tuple[int, int]], str]:
+    """The stream without marks, where in it each link's text begins and ends, and what of it stands outside asides.
+
+    A link within a link ends the outer one's text. A page that is all aside has all of its text outside.
+    """
     plain: list[str] = []
     anchors: list[tuple[int, int]] = []
-    at = 0
+    asides: list[tuple[int, int]] = []
+    at = begin = 0
+    aside = -1
     begun = False
     space = True
     for piece in _MARK.split(stream):
         if piece == _LINK_BEGINS:
             anchors.append((at, at))
+            begin = at
             begun = True
         elif piece == _LINK_ENDS:
             begun = False
+        elif piece == _ASIDE_BEGINS:
+            aside = at
+        elif piece == _ASIDE_ENDS:
+            if aside >= 0:
+                asides.append((aside, at))
+            aside = -1
         elif piece:
             words = piece[1:] if space and piece[0] == " " else piece  # white space on both sides of a mark is one
             plain.append(words)
-            if begun:
-                anchors[-1] = (at, at + len(words))
-                begun = False
             at += len(words)
+            if begun:
+                anchors[-1] = (begin, at)
             space = piece[-1] == " "
-    return "".join(plain), anchors
+    if aside >= 0:  # it has no end: the page was too deep, or too broken
+        asides.append((aside, at))
+    whole = "".join(plain).rstrip()
+    return whole, anchors, _outside(whole, asides) or whole.lstrip()
 
 
 def _context(plain: str, begin: int, end: int) -> str:
@@ -325,8 +333,14 @@ def _context(plain: str, begin: int, end: int) -> str:
     return f"{plain[first:begin].rstrip()} {plain[end:last].lstrip()}".strip()
 
 
-def _unmarked(stream: str) -> str:
-    return _flat(stream.replace(_LINK_BEGINS, "").replace(_LINK_ENDS, ""))
+def _outside(text: str, asides: list[tuple[int, int]]) -> str:
+    """The text between asides, each of which stands for white space."""
+    pieces = []
+    end = 0
+    for begin, next_end in (*asides, (len(text), 0)):
+        pieces.append(text[end:begin].strip())
+        end = next_end
+    return " ".join(filter(None, pieces))
 
 
 def _flat(text: str) -> str:

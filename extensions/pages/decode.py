@@ -13,8 +13,6 @@ from __future__ import annotations
 import codecs
 import re
 
-from bs4.dammit import EncodingDetector
-
 from extensions.pages.plausible import JAPANESE, LATIN, WIDE, latin_share, reads_like_a_language
 
 SAMPLE = 32_768
@@ -133,6 +131,8 @@ def _guess(sample: bytes) -> str | None:
     best = max(shares, key=lambda codec: shares[codec])  # of equals the first: LATIN begins with the commonest
     if shares[best] > 0.9:  # nearly all accents belong to one language
         return best
+    from bs4.dammit import EncodingDetector  # 40 ms of every start, for one page in thousands
+
     for found in EncodingDetector(sample).encodings:  # charset-normalizer's opinion, if it has one, then bs4's defaults
         codec = _codec(found)
         if codec and _ON_THE_WEB.match(codec):

@@ -1,0 +1,37 @@
+"""The relevance model that the settings ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from extensions.errors import ConfigurationError
+from extensions.scoring.coverage import CoverageModel
+from extensions.scoring.examples import Examples, ExamplesModel
+from extensions.scoring.models import BooleanModel, VectorModel
+
+if TYPE_CHECKING:
+    from extensions.scoring.models import Model
+    from extensions.scoring.topic import Topic
+
+MODELS = ("bm25", "boolean", "examples", "vector")
+
+
+def make_model(name: str, topic: Topic, threshold: float | None = None, examples: Examples | None = None) -> Model:
+    """The model of that name, with its own threshold if none is given. Raises `ConfigurationError`.
+
+    `examples` are for the model of that name, which needs some.
+    """
+    own = {} if threshold is None else {"threshold": threshold}
+    if name == "bm25":
+        return CoverageModel(topic, **own)
+    if name == "vector":
+        return VectorModel(topic, **own)
+    if name == "boolean":
+        return BooleanModel(topic, threshold)
+    if name == "examples":
+        if not examples:
+            raise ConfigurationError(
+                "TOPIC_MODEL is 'examples', but there are none; name their file in TOPIC_EXAMPLES."
+            )
+        return ExamplesModel(topic, examples, **own)
+    raise ConfigurationError(f"There is no relevance model {name!r}; there are: {', '.join(MODELS)}.")

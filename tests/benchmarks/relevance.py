@@ -1,0 +1,227 @@
+"""How right relevance is: every model on pages whose truth is known, against a classifier trained on that truth.
+
+    python -m tests.benchmarks.relevance --web DIR --labels FILE --topic FILE [--json OUT]
+    python -m tests.benchmarks.relevance --web DIR --topics FOLDER [--json OUT]      # <name>/topic.txt, <name>/relevant.txt
+
+The web is a folder of ``<host>/<path>``. Labels are a list of the relevant pages' URLs; where a page stands decides, never its words. All relevant pages are
+measured, and a sample of the others: half of it from servers that have relevant pages (near misses), half from elsewhere. Each page of a sample stands for
+as many as it was drawn from, so precision, F1 and average precision are those of the whole web.
+
+Two references are trained on the labels, five folds: `trained` has seen other pages of the same servers, so it also learns which servers' own
+words go with the label; `trained_elsewhere` has seen no page of the servers that it is asked about, as is the case where a crawl comes to new ones.
+`examples` is the product's model with 20 relevant and 20 irrelevant pages, which are not measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from extensions.pages import parse_page
+from extensions.scoring import Example, Examples, Topic, make_model, terms
+from tests.benchmarks.logistic import Document, TfidfClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+FOLDS = 5
+TERMS_OF_A_PAGE = 2000
+EXAMPLES = 20
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A page, the truth about it, and how many pages of the web it stands for."""
+
+    server: str
+    title: str
+    text: str
+    relevant: bool
+    weight: float
+
+
+def figures(
+    truth: Sequence[bool], relevance: Sequence[float], chosen: Sequence[bool], weights: Sequence[float]
+) -> dict:
+    """Precision, recall, F1 of what was chosen, and average precision of the ranking by relevance; ties count as one rank."""
+    wanted = sum(weight for right, weight in zip(truth, weights, strict=True) if right)
+    picked = sum(weight for choice, weight in zip(chosen, weights, strict=True) if choice)
+    hits = sum(weight for right, choice, weight in zip(truth, chosen, weights, strict=True) if right and choice)
+    precision, recall = hits / picked if picked else 0.0, hits / wanted if wanted else 0.0
+    groups: dict[float, list[float]] = {}
+    for right, value, weight in zip(truth, relevance, weights, strict=True):
+        group = groups.setdefault(value, [0.0, 0.0])
+        group[0] += weight * right
+        group[1] += weight
+    average = found = seen = 0.0
+    for value in sorted(groups, reverse=True):
+        found += groups[value][0]
+        seen += groups[value][1]
+        average += groups[value][0] * found / seen
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f1": 2 * precision * recall / (precision + recall) if hits else 0.0,
+        "average_precision": average / wanted if wanted else 0.0,
+    }
+
+
+def sample(web: Path, relevant: set[str], negatives: int, seed: int) -> list[Labelled]:
+    """All relevant pages and a weighted sample of the others, in an order that says nothing."""
+    rng = random.Random(seed)
+    rows = sorted(path for path in web.rglob("*") if path.is_file())
+    names = {path: path.relative_to(web).as_posix() for path in rows}
+    good = [path for path in rows if names[path] in relevant]
+    if not good:
+        sys.exit("None of the labels names a page of the web: are its files <host>/<path>?")
+    servers = {names[path].partition("/")[0] for path in good}
+    others = [path for path in rows if names[path] not in relevant]
+    near = [path for path in others if names[path].partition("/")[0] in servers]
+    far = [path for path in others if names[path].partition("/")[0] not in servers]
+    chosen = [(path, True, 1.0) for path in good]
+    for pool in (near, far):
+        drawn = rng.sample(pool, min(len(pool), negatives // 2))
+        chosen += [(path, False, len(pool) / len(drawn)) for path in drawn]
+    rng.shuffle(chosen)
+    pages = []
+    for path, right, weight in chosen:
+        page = parse_page(path.read_bytes(), url=f"https://{names[path]}")
+        pages.append(Labelled(names[path].partition("/")[0], page.title, page.text, right, weight))
+    return pages
+
+
+def measure(topic: Topic, pages: list[Labelled]) -> dict[str, dict]:
+    """All models and both references on labelled pages; beside the figures, the median milliseconds to score a page."""
+    found = {}
+    for name in ("vector", "boolean", "bm25"):
+        found[name] = _of_model(make_model(name, topic), pages)
+    taught = {right: [page for page in pages if page.relevant == right][:EXAMPLES] for right in (True, False)}
+    examples = [Example(page.title, page.text, right) for right, some in taught.items() for page in some]
+    rest = [page for page in pages if page not in taught[True] and page not in taught[False]]
+    found["examples"] = _of_model(make_model("examples", topic, examples=Examples(tuple(examples))), rest)
+    documents = [_document(page) for page in pages]
+    found["trained"] = _trained(pages, documents, lambda number, _: number % FOLDS)
+    fold_of = _folds_of_servers(pages)
+    found["trained_elsewhere"] = _trained(pages, documents, lambda _, page: fold_of[page.server])
+    return found
+
+
+def _of_model(model, pages: list[Labelled]) -> dict:
+    verdicts, milliseconds = [], []
+    for page in pages:
+        start = time.perf_counter()
+        verdicts.append(model.score(page.title, page.text))
+        milliseconds.append((time.perf_counter() - start) * 1000)
+    return figures(
+        [page.relevant for page in pages],
+        [verdict.relevance for verdict in verdicts],
+        [verdict.on_topic for verdict in verdicts],
+        [page.weight for page in pages],
+    ) | {"milliseconds": median(milliseconds)}
+
+
+def _document(page: Labelled) -> Document:
+    """Terms of title and body; the title's count twice, once as such."""
+    title = terms(page.title)
+    return dict(Counter(title + terms(page.text)[:TERMS_OF_A_PAGE]) + Counter(f"title {term}" for term in title))
+
+
+def _folds_of_servers(pages: Iterable[Labelled]) -> dict[str, int]:
+    """Servers in folds with about as many relevant pages each."""
+    relevant = Counter({page.server: 0 for page in pages})
+    relevant.update(page.server for page in pages if page.relevant)
+    sizes, fold_of = [0] * FOLDS, {}
+    for position, (server, number) in enumerate(relevant.most_common()):
+        fold = sizes.index(min(sizes)) if number else position % FOLDS
+        fold_of[server] = fold
+        sizes[fold] += number
+    return fold_of
+
+
+def _trained(pages: list[Labelled], documents: list[Document], fold_of: Callable[[int, Labelled], int]) -> dict:
+    folds = [fold_of(number, page) for number, page in enumerate(pages)]
+    logits = [0.0] * len(pages)
+    for fold in range(FOLDS):
+        inside = [number for number, its in enumerate(folds) if its != fold]
+        classifier = TfidfClassifier()
+        classifier.fit([documents[number] for number in inside], [pages[number].relevant for number in inside])
+        for number, its in enumerate(folds):
+            if its == fold:
+                logits[number] = classifier.logit(documents[number])
+    weights = [page.weight for page in pages]
+    return figures([page.relevant for page in pages], logits, [logit > 0 for logit in logits], weights)
+
+
+def _urls(path: Path) -> set[str]:
+    lines = (line.strip() for line in path.read_text("utf-8").splitlines())
+    return {_name(line) for line in lines if line and not line.startswith("#")}
+
+
+def _name(url: str) -> str:
+    parts = urlsplit(url if "://" in url else f"https://{url}")
+    return parts.netloc + parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+def main(arguments: Sequence[str] | None = None) -> dict:
+    """Run, print a table, return what the JSON holds: of one topic its models, of a folder of topics these by name, and their means."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--web", type=Path, required=True)
+    parser.add_argument("--labels", type=Path)
+    parser.add_argument("--topic", help="words, or a file of words; default: topic.txt beside the labels")
+    parser.add_argument("--topics", type=Path)
+    parser.add_argument("--negatives", type=int, default=4000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args(arguments)
+    if bool(given.labels) == bool(given.topics):
+        parser.error("give either --labels, for one topic, or --topics, a folder of them")
+    if given.topics:
+        jobs = {
+            file.parent.name: (Topic.load(f"@{file}"), _urls(file.parent / "relevant.txt"))
+            for file in sorted(given.topics.glob("*/topic.txt"))
+        }
+    else:
+        words = given.topic or str(given.labels.parent / "topic.txt")
+        topic = Topic.load(f"@{words}" if Path(words).is_file() else words)
+        jobs = {"topic": (topic, _urls(given.labels))}
+    results = {}
+    for name, (topic, relevant) in jobs.items():
+        results[name] = measure(topic, sample(given.web, relevant, given.negatives, given.seed))
+        _print(name, results[name])
+    if given.topics and results:
+        some = next(iter(results.values()))
+        results["mean"] = {
+            model: {key: mean(result[model][key] for result in results.values()) for key in some[model]}
+            for model in some
+        }
+        _print("mean", results["mean"])
+    output = results if given.topics else results["topic"]
+    if given.json:
+        given.json.write_text(json.dumps(output, indent=2) + "\n", "utf-8")
+    return output
+
+
+def _print(name: str, models: dict[str, dict]) -> None:
+    print(f"{name:18} {'precision':>9} {'recall':>7} {'F1':>7} {'average precision':>18} {'ms a page':>10}")
+    for model, got in models.items():
+        print(
+            f"  {model:16} {got['precision']:9.3f} {got['recall']:7.3f} {got['f1']:7.3f} {got['average_precision']:18.3f} {_optional(got.get('milliseconds')):>10}",
+            flush=True,
+        )
+
+
+def _optional(milliseconds: float | None) -> str:
+    return "" if milliseconds is None else f"{milliseconds:.3f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,8 @@ The loop runs one callback after the other; while one runs, nothing else does. E
 
 - ``frontier``: the scheduler's and the duplicate filter's methods, the steps of the courier's task, and Redis's client reading its replies;
 - ``parsing``: pages parsed and scored, the quality of their links included;
-- ``storing``: rows and lines of the outputs, also where the courier asks for them to be stored.
+- ``storing``: rows and lines of the outputs, also where the courier asks for them to be stored;
+- ``collecting``: Python's garbage collector, which may stop any of them: whoever happens to make the object that was one too many.
 
 Time is that of the innermost of them. A sample is the time that one callback spent on one account, so calls that follow each other without the loop having a turn
 between count as one. Beside the clock on the wall the thread's CPU time is taken: where the machine is busy with something else, the two
@@ -17,8 +18,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import inspect
 import json
+import threading
 import time
 from asyncio import events
 from collections import defaultdict
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 BEAT_SECONDS = 0.005
-ACCOUNTS = ("frontier", "parsing", "storing")
+ACCOUNTS = ("frontier", "parsing", "storing", "collecting")
 PERCENTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "max": 1.0}
 _SCHEDULER = [
     *("enqueue_request", "next_request", "has_pending_requests", "enqueue_links", "put_back", "may_send", "keep_back"),
@@ -60,6 +63,8 @@ class Ledger:
         self._spent: dict[str, list[float]] = {}
         self._accounts: list[str] = []
         self._since = (0.0, 0.0)
+        self._booking = False
+        self._collecting = False
 
     def begin(self, account: str) -> None:
         """From now on time is this account's."""
@@ -86,13 +91,26 @@ class Ledger:
         """Whether a callback is running."""
         return bool(self._accounts)
 
+    def collector(self, phase: str, info: dict[str, int]) -> None:
+        """For `gc.callbacks`. What is collected while this books something is left where it is."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        if phase == "start" and self.busy and not self._booking:
+            self._collecting = True
+            self.begin("collecting")
+        elif phase == "stop" and self._collecting:
+            self._collecting = False
+            self.end()
+
     def _book(self) -> None:
+        self._booking = True
         now = time.perf_counter(), time.thread_time()
         if self._accounts:
             spent = self._spent.setdefault(self._accounts[-1], [0.0, 0.0])
             spent[0] += now[0] - self._since[0]
             spent[1] += now[1] - self._since[1]
         self._since = now
+        self._booking = False
 
     def figures(self) -> dict[str, Any]:
         """Percentiles by account, in milliseconds."""
@@ -157,6 +175,7 @@ def instrument(ledger: Ledger) -> None:
             ledger.close()
 
     events.Handle._run = timed_run  # type: ignore[method-assign]
+    gc.callbacks.append(ledger.collector)
     for kind, names in ((TwoLevelScheduler, _SCHEDULER), (CachedDupeFilter, _DUPEFILTER)):
         for name in names:
             setattr(kind, name, _timed(getattr(kind, name), "frontier", ledger))

@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 from tests.benchmarks.webs import TOPIC
@@ -45,6 +46,8 @@ class Agent:
         """When its process was first found to have ended, in seconds of the epoch."""
         self.starts = 0
         self._command = command
+        self._changing = Lock()
+        """One thread restarts it while another looks at it."""
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -61,10 +64,11 @@ class Agent:
     @property
     def status(self) -> int | None:
         """The last process's exit status; None while it runs, negative for a signal."""
-        status = None if self._process is None else self._process.poll()
-        if status is not None and not self.ended_at:
-            self.ended_at = time.time()
-        return status
+        with self._changing:
+            status = None if self._process is None else self._process.poll()
+            if status is not None and not self.ended_at:
+                self.ended_at = time.time()
+            return status
 
     def start(self) -> None:
         """Run the command; its log is added to `log`."""
@@ -72,18 +76,19 @@ class Agent:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "scrapy.cfg").write_text("[settings]\ndefault = settings.base\n")
         self.starts += 1
-        self.stopped, self.ended_at = False, 0.0
-        with self.log.open("ab") as log:
-            # Its own session: Ctrl-C is for the benchmark, which ends its agents itself.
-            self._process = subprocess.Popen(
-                self._command,
-                cwd=self.folder,
-                env=os.environ | {"PYTHONPATH": str(PROJECT)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        with self._changing:
+            self.stopped, self.ended_at = False, 0.0
+            with self.log.open("ab") as log:
+                # Its own session: Ctrl-C is for the benchmark, which ends its agents itself.
+                self._process = subprocess.Popen(
+                    self._command,
+                    cwd=self.folder,
+                    env=os.environ | {"PYTHONPATH": str(PROJECT)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
 
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone."""

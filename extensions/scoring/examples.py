@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 SLOTS = 1 << 18
 """Weights; two words that share one are rare enough not to matter. 4 MB with their step sizes."""
 RATE, PASSES = 0.5, 20
+SCARCE = 1.5
+"""Logits taken off what the examples say, when there are many: they are half relevant, more or less, and the web is not. Measured on five topics, 20 pages of
+each kind: F1 rises by 0.01 to 0.43, mean from 0.51 to 0.73; anything from 1 to 2.5 does."""
+SOME = 4
+"""Examples at which half of it is taken off."""
 FIRM = 4.0
 """Logits beyond which the topic's words do not count more, so that examples can overrule them."""
 
@@ -133,6 +138,7 @@ class ExamplesModel(CoverageModel):
         logit = self._from_words(title_terms, body_terms)
         if self._known:
             logit += self._dot(_vector(title_terms, body_terms))
+            logit -= SCARCE * self._trained / (self._trained + SOME)
         relevance = _logistic(logit)
         weights = self.topic.terms
         b, c = (cosine(occurrences(weights, part), weights) for part in (title_terms, body_terms))

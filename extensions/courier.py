@@ -70,6 +70,8 @@ class Courier:
         self._kicked = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._sending: list[Settlement] = []
+        self._over: list[str] = []
+        """Servers whose lease ends with the next exchange and whose connections are still open."""
         self._changed = True
         self._last_exchange = self._last_help = time.monotonic()
         self._down_since: float | None = None
@@ -196,6 +198,9 @@ class Courier:
             holdings.renewed([lease for lease in renewals if lease[0] not in reply.stale], now_ms + self._lease_ms)
             scheduler.renewed()
         self._take(now_ms, reply, candidates)
+        # A server that nobody else could lease may have come back to us, and goes on over its old connection.
+        over, self._over = self._over, []
+        scheduler.hang_up(server for server in over if server not in holdings.open_servers)
         if reply.error is not None:
             raise reply.error
         self._redis_is_up()
@@ -207,7 +212,11 @@ class Courier:
 
     def _settle_what_is_through(self, *, give_back: bool = False) -> None:
         found = self.holdings.settlements(give_back=give_back)
-        self.scheduler.hang_up(one.server for one in found if one.release)
+        over = [one.server for one in found if one.release]
+        if self.session.members.company or give_back:
+            self.scheduler.hang_up(over)  # before anybody else can have the server
+        else:
+            self._over += over
         self._sending += found
         if self._sending:
             self._make_durable()

@@ -49,7 +49,9 @@ class Upkeep:
         self._idle_since: float | None = None
 
     async def begin(self, spider: Spider) -> None:
-        """Once the session is open."""
+        """Once the session is open. Whoever joins others leases nothing until they have heard of it: they close their connections earlier then."""
+        if self._session.members.company:
+            self.lease_again_at = time.monotonic() + self._beat_seconds
         self._run_id = await self._session.run_id()
         self._seeds = SeedList(self._session.client, self._config, spider)
 

@@ -47,6 +47,7 @@ EXTENSIONS = {
     "topicspider.panel.PanelExtension": 910,
     # One line for a dead server, not a traceback for each of its URLs.
     "topicspider.quietlog.QuietLogExtension": 0,
+    "topicspider.collecting.CollectingExtension": 0,
     # The panel and its progress lines say more.
     "scrapy.extensions.logstats.LogStats": None,
     # Open ports that anybody on the machine could control the crawl through.
@@ -54,6 +55,8 @@ EXTENSIONS = {
     "scrapy.extensions.remote_control.RemoteControl": None,
 }
 TELNETCONSOLE_ENABLED = False
+# Scrapy begins so many tasks for each response, however little it yields; a page here yields two things, its item and its links.
+CONCURRENT_ITEMS = 4
 
 # --- Politeness: for the open web. A campaign on one's own servers may hurry. -------------------------------------------
 

@@ -167,7 +167,7 @@ def each_outage() -> Iterator[object]:
         yield pytest.param(outage, id=name, marks=() if often else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("outage", each_outage())
+@pytest.mark.parametrize("outage", list(each_outage()))
 def test_the_crawl_pauses_while_redis_is(tmp_path, web, server, proxy, outage):
     crawl = TopicCrawl(tmp_path / "crawl", web, REDIS_URL=proxy.url)
     with crawl.started() as run:

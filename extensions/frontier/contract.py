@@ -6,14 +6,15 @@ server's queue from 0 and stays at MAX_SEQUENCE once there), depth (10 bits, cap
 quality order is ``q·2³⁹ + s·2¹⁴ + depth·2⁴ + hops``; first in, first out is ``s·2²⁸ + q·2¹⁴ + depth·2⁴ + hops``.
 Equal scores: the lexicographically greatest member (as bytes) first.
 
-**Rank** of a server with queue length n > 0, P = min(RequestsPerConnection, n), c = connection_ms/1000 and
-cost = max(response_ms/p, delay_ms)/1000, in the units quality per second or pages per second (`policies`):
+**Rank** of a server with queue length n > 0, P = min(RequestsPerConnection, n), c = connection_ms/1000, r = response_ms/p/1000 and
+d = delay_ms/1000, in the units quality per second or pages per second (`policies`):
 breadth_first ``-order``; performance ``P / T(P)``; quality: the quality of the first URL; capability: the greatest of
-``(q₁+…+qₖ) / T(k)`` for k = 1…P over the k first URLs; with ``T(k) = max(2c + k·cost, 0.001)``.
+``(q₁+…+qₖ) / T(k)`` for k = 1…P over the k first URLs; with ``T(k) = max(2c + k·r + (k−1)·d, 0.001)``.
 Equal ranks: the lexicographically greatest server (as bytes) first.
 
 **Length** of a lease: for capability the k of that maximum, the greatest of equals; otherwise P; 1 where
-``keep_open_ms > 0`` and the server's delay reaches it.
+``keep_open_ms > 0`` and the server's delay reaches it. A capability lease that is *not contested* (see lease) may be longer: the k of the maximum with d = 0 in T, among the
+first ``1 + ⌊keep_open_ms / max(delay_ms, 1)⌋`` if ``keep_open_ms > 0``.
 
 **Estimates** of a server start as None and read as the prior of `Rules`; the first measurement replaces the prior, each
 later one m gives ``alpha * estimate + (1 - alpha) * m``.
@@ -36,7 +37,7 @@ A server that is waiting stays so until `lease` promotes it.
 
 **lease**: the waiting servers due at or before now become ready, at most PROMOTE_LIMIT of them, earliest first (then by server name). Then, up to
 `count` times, the first ready server due at or before now - overdue_ms becomes leased by `agent` until now + lease_ms under the partition's next token (1, 2, 3, …),
-with its `length` first URLs. With overdue_ms > 0 only the OVERDUE_LIMIT first ready servers are looked at.
+with its `length` first URLs. The leases are contested if more than `count` servers were ready, or overdue_ms > 0. With overdue_ms > 0 only the OVERDUE_LIMIT first ready servers are looked at.
 The reply also tells the earliest due instant among the servers still waiting (None if there is none).
 
 **settle**: refused (False, counted, nothing changes) unless the server is leased under that token. Members of `done` that are held are settled,

@@ -125,9 +125,11 @@ class DictFrontier:
         for server in due[:PROMOTE_LIMIT]:
             self._make_ready(server)
         ready = self._ready()
+        contested = overdue_ms > 0 or len(ready) > count
         if overdue_ms > 0:
             ready = [server for server in ready[:OVERDUE_LIMIT] if server.due_ms <= now_ms - overdue_ms]
-        leases = [self._open(server, agent, now_ms + lease_ms) for server in ready[: max(count, 0)]]
+        best = ready[: max(count, 0)]
+        leases = [self._open(server, agent, now_ms + lease_ms, contested=contested) for server in best]
         return leases, min((server.due_ms for server in self._waiting()), default=None)
 
     def settle(self, now_ms: int, settlement: Settlement) -> bool:
@@ -277,11 +279,11 @@ class DictFrontier:
         if server.state == "ready" and server.due_ms > now_ms:
             server.state = "waiting"
 
-    def _open(self, server: _Server, agent: str, deadline_ms: int) -> Lease:
+    def _open(self, server: _Server, agent: str, deadline_ms: int, *, contested: bool) -> Lease:
         self._tokens += 1
         server.state, server.agent, server.token, server.deadline_ms = "leased", agent, self._tokens, deadline_ms
         estimates = server.estimates(self.rules)
-        length = policies.lease_length(self.rules, estimates, self._qualities(server))
+        length = policies.lease_length(self.rules, estimates, self._qualities(server), contested=contested)
         server.held = {member: server.queue.pop(member) for member in server.in_order()[:length]}
         return Lease(
             server=server.name,

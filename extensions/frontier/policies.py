@@ -5,15 +5,17 @@ symbols. For server s and its i-th connection:
 
 =============  ====================================================================================================
 ``P(s,i)``     pages the connection will carry: min(RequestsPerConnection(s), TaskURLs(s))
-``T(s,i)``     seconds the connection takes: 2·ConnectionTime + P·cost
+``T(s,i)``     seconds the connection takes: 2·ConnectionTime + P·ResponseTime/p + (P−1)·delay
 ``R(s,i)``     pages per second: P / T, the rank of performance-first
 ``C(s,i)``     crawl capability: quality per second
 =============  ====================================================================================================
 
-Two things go beyond the paper. Its page costs ResponseTime/p; a polite crawler also waits between two requests, so here a
-page costs the greater of the two, `page_seconds`. And its P is the most that the server allows; here a connection ends
-where the rate is greatest, as the marginal value theorem has it for a forager in a patch that becomes poorer (Charnov
-1976): n* = argmaxₙ Σₖ≤ₙ qₖ / (2·ConnectionTime + n·cost), and C is that maximum.
+Three things go beyond the paper. A polite crawler leaves a server alone between two responses' end and beginning, and for so long its connection is idle and
+nobody else's: T counts those pauses, one less than pages, because the one after the last page passes when the connection is over already. The paper's P is the most that the
+server allows; here a connection ends where the rate is greatest, as the marginal value theorem has it for a forager in a patch that becomes
+poorer (Charnov 1976): n* = argmaxₙ Σₖ≤ₙ qₖ / T(n), and C is that maximum. From both follows that one does not sit out a crawl delay that is longer than it takes to come back
+(2·ConnectionTime); unless no other server wants the connection: then pauses cost nothing, and to come back does (`lease_length`). What each of these brings is measured by
+``python -m tests.benchmarks.scheduling --delay 1``.
 
 Units: estimates come in milliseconds, rates are per second. The order of the floating-point operations is part of the
 contract (`contract`): Lua repeats it and gets the same doubles to the last bit.
@@ -55,19 +57,19 @@ def pages_per_connection(requests_per_connection: int, task_urls: int) -> int:
     return min(requests_per_connection, task_urls)
 
 
-def page_seconds(response_ms: float, delay_ms: float, pipelining: float) -> float:
-    """Seconds one page costs: the response over the paper's `p`, or the crawl delay where that is greater."""
-    return max(response_ms / pipelining, delay_ms) / 1000
+def response_seconds(response_ms: float, pipelining: float) -> float:
+    """Seconds in which a page arrives: ResponseTime over the paper's `p`."""
+    return response_ms / pipelining / 1000
 
 
-def connection_seconds(pages: int, connection_time: float, cost: float) -> float:
-    """``T(s,i)``, the seconds that a connection of `pages` takes: to open it, to fetch, to close it."""
-    return max(2 * connection_time + pages * cost, LEAST_SECONDS)
+def connection_seconds(pages: int, connection_time: float, response_time: float, pause: float) -> float:
+    """``T(s,i)``, the seconds that a connection of `pages` takes: to open it, to fetch with a pause between two pages, to close it."""
+    return max(2 * connection_time + pages * response_time + (pages - 1) * pause, LEAST_SECONDS)
 
 
-def performance_rank(pages: int, connection_time: float, cost: float) -> float:
+def performance_rank(pages: int, connection_time: float, response_time: float, pause: float) -> float:
     """``R(s,i)``, pages per second."""
-    return pages / connection_seconds(pages, connection_time, cost)
+    return pages / connection_seconds(pages, connection_time, response_time, pause)
 
 
 def quality_rank(qualities: Sequence[float]) -> float:
@@ -75,7 +77,9 @@ def quality_rank(qualities: Sequence[float]) -> float:
     return qualities[0]
 
 
-def capability_rank(qualities: Sequence[float], connection_time: float, cost: float) -> tuple[float, int]:
+def capability_rank(
+    qualities: Sequence[float], connection_time: float, response_time: float, pause: float
+) -> tuple[float, int]:
     """``C(s,i)`` and ``n*``: the greatest quality per second, and the number of pages that brings it (the most of equals).
 
     `qualities` are those of the first P URLs of the queue, in order; without any there is nothing to gain: (0.0, 0).
@@ -83,7 +87,7 @@ def capability_rank(qualities: Sequence[float], connection_time: float, cost: fl
     best, length, total = 0.0, 0, 0.0
     for pages, quality in enumerate(qualities, start=1):
         total += quality
-        rate = total / connection_seconds(pages, connection_time, cost)
+        rate = total / connection_seconds(pages, connection_time, response_time, pause)
         if rate >= best:
             best, length = rate, pages
     return best, length
@@ -94,22 +98,21 @@ def rank(rules: Rules, server: Estimates, order: int, qualities: Sequence[float]
 
     `qualities` are those of its whole URL queue, in order and not empty; `order` is its turn among those that began to wait.
     """
-    connection_time = server.connection_ms / 1000
-    cost = page_seconds(server.response_ms, server.delay_ms, rules.pipelining)
+    times = _times(rules, server)
     pages = pages_per_connection(server.requests_per_connection, len(qualities))
     match rules.policy:
         case Policy.BREADTH_FIRST:
             return float(-order)
         case Policy.PERFORMANCE:
-            return performance_rank(pages, connection_time, cost)
+            return performance_rank(pages, *times)
         case Policy.QUALITY:
             return quality_rank(qualities)
         case Policy.CAPABILITY:
-            return capability_rank(qualities[:pages], connection_time, cost)[0]
+            return capability_rank(qualities[:pages], *times)[0]
 
 
-def lease_length(rules: Rules, server: Estimates, qualities: Sequence[float]) -> int:
-    """How many URLs one lease of the server takes; arguments as in `rank`.
+def lease_length(rules: Rules, server: Estimates, qualities: Sequence[float], *, contested: bool = True) -> int:
+    """How many URLs one lease of the server takes; arguments as in `rank`. `contested`: another server waits for the connection.
 
     One, if its crawl delay is so long that a connection would not survive the wait: then nothing is saved by staying.
     """
@@ -118,5 +121,20 @@ def lease_length(rules: Rules, server: Estimates, qualities: Sequence[float]) ->
     pages = pages_per_connection(server.requests_per_connection, len(qualities))
     if rules.policy is not Policy.CAPABILITY:
         return pages
-    cost = page_seconds(server.response_ms, server.delay_ms, rules.pipelining)
-    return capability_rank(qualities[:pages], server.connection_ms / 1000, cost)[1]
+    connection_time, response_time, pause = _times(rules, server)
+    length = capability_rank(qualities[:pages], connection_time, response_time, pause)[1]
+    if contested:
+        return length
+    # Pauses are free. But what is not kept can serve a better server soon: in sum, they take no longer than a connection would survive.
+    if rules.keep_open_ms > 0:
+        pages = min(pages, 1 + int(rules.keep_open_ms / max(server.delay_ms, 1.0)))
+    return max(length, capability_rank(qualities[:pages], connection_time, response_time, 0.0)[1])
+
+
+def _times(rules: Rules, server: Estimates) -> tuple[float, float, float]:
+    """ConnectionTime, ResponseTime / p and crawl delay, in seconds."""
+    return (
+        server.connection_ms / 1000,
+        response_seconds(server.response_ms, rules.pipelining),
+        server.delay_ms / 1000,
+    )

@@ -12,11 +12,11 @@ from extensions.frontier.policies import (
     connection_seconds,
     ewma,
     lease_length,
-    page_seconds,
     pages_per_connection,
     performance_rank,
     quality_rank,
     rank,
+    response_seconds,
 )
 from extensions.frontier.records import Policy, Rules
 
@@ -55,22 +55,27 @@ def test_connection_carries_what_the_server_allows_or_what_there_is() -> None:
     assert pages_per_connection(5, 7) == 5
 
 
-def test_page_costs_the_response_or_the_politeness_whichever_is_longer() -> None:
-    assert page_seconds(300.0, 0.0, 1.0) == 0.3
-    assert page_seconds(300.0, 0.0, 1.2) == 0.25
-    assert page_seconds(300.0, 2000.0, 1.2) == 2.0
+def test_pipelining_shortens_the_response() -> None:
+    assert response_seconds(300.0, 1.0) == 0.3
+    assert response_seconds(300.0, 1.2) == 0.25
 
 
 def test_connection_is_opened_once_and_closed_once() -> None:
-    assert connection_seconds(4, 0.5, 0.25) == 2.0
+    assert connection_seconds(4, 0.5, 0.25, 0.0) == 2.0
+
+
+def test_connection_pauses_between_pages_and_not_after_the_last() -> None:
+    assert connection_seconds(4, 0.5, 0.25, 1.0) == 5.0
+    assert connection_seconds(1, 0.5, 0.25, 1.0) == 1.25
 
 
 def test_connection_without_measured_time_takes_a_millisecond() -> None:
-    assert connection_seconds(10, 0.0, 0.0) == 0.001
+    assert connection_seconds(10, 0.0, 0.0, 0.0) == 0.001
 
 
 def test_performance_is_pages_per_second() -> None:
-    assert performance_rank(4, 0.5, 0.25) == 2.0
+    assert performance_rank(4, 0.5, 0.25, 0.0) == 2.0
+    assert performance_rank(4, 0.5, 0.25, 2.0) == 0.5
 
 
 def test_quality_is_that_of_the_best_url() -> None:
@@ -78,49 +83,65 @@ def test_quality_is_that_of_the_best_url() -> None:
 
 
 def test_capability_of_one_page_by_hand() -> None:
-    assert capability_rank([0.8], 0.5, 1.0) == (0.4, 1)
+    assert capability_rank([0.8], 0.5, 1.0, 0.0) == (0.4, 1)
 
 
 def test_capability_leaves_before_the_dull_pages() -> None:
-    rate, length = capability_rank([1.0, 1.0, 0.0, 0.0], 0.5, 1.0)
+    rate, length = capability_rank([1.0, 1.0, 0.0, 0.0], 0.5, 1.0, 0.0)
     assert (rate, length) == (2 / 3, 2)
 
 
 def test_capability_of_equal_rates_takes_the_longest() -> None:
-    assert capability_rank([0.0, 0.0, 0.0], 0.5, 1.0) == (0.0, 3)
+    assert capability_rank([0.0, 0.0, 0.0], 0.5, 1.0, 0.0) == (0.0, 3)
 
 
 def test_capability_of_nothing_is_nothing() -> None:
-    assert capability_rank([], 0.5, 1.0) == (0.0, 0)
+    assert capability_rank([], 0.5, 1.0, 0.0) == (0.0, 0)
 
 
-@given(qualities, seconds, seconds)
-def test_no_other_length_has_a_better_rate(values: list[float], connection_time: float, cost: float) -> None:
-    best, length = capability_rank(values, connection_time, cost)
+@given(qualities, seconds, seconds, seconds)
+def test_no_other_length_has_a_better_rate(
+    values: list[float], connection_time: float, response_time: float, pause: float
+) -> None:
+    best, length = capability_rank(values, connection_time, response_time, pause)
     assert 1 <= length <= len(values)
     total = 0.0
     for pages, quality in enumerate(values, start=1):
         total += quality
-        rate = total / connection_seconds(pages, connection_time, cost)
+        rate = total / connection_seconds(pages, connection_time, response_time, pause)
         assert rate < best or (rate == best and pages <= length)
 
 
-@given(exact_qualities, exact_seconds, exact_seconds)
+@given(exact_qualities, exact_seconds, exact_seconds, exact_seconds)
 def test_marginal_value_of_the_last_page_is_at_least_the_rate_and_of_the_next_one_less(
-    values: list[float], connection_time: float, cost: float
+    values: list[float], connection_time: float, response_time: float, pause: float
 ) -> None:
-    _, length = capability_rank(values, connection_time, cost)
-    spent = 2 * Fraction(connection_time) + length * Fraction(cost)
-    rate = sum(map(Fraction, values[:length])) / spent
-    assert Fraction(values[length - 1]) / Fraction(cost) >= rate
+    _, length = capability_rank(values, connection_time, response_time, pause)
+    each = Fraction(response_time) + Fraction(pause)
+    rate = sum(map(Fraction, values[:length])) / (2 * Fraction(connection_time) + length * each - Fraction(pause))
+    if length > 1:
+        assert Fraction(values[length - 1]) / each >= rate
     if length < len(values):
-        assert Fraction(values[length]) / Fraction(cost) < rate
+        assert Fraction(values[length]) / each < rate
+
+
+@given(exact_qualities, exact_seconds, exact_seconds, exact_seconds, exact_seconds)
+def test_cheaper_connections_are_left_sooner(
+    values: list[float], one: float, other: float, response_time: float, pause: float
+) -> None:
+    cheap, dear = sorted((one, other))
+    assert (
+        capability_rank(values, cheap, response_time, pause)[1]
+        <= capability_rank(values, dear, response_time, pause)[1]
+    )
 
 
 @given(exact_qualities, exact_seconds, exact_seconds, exact_seconds)
-def test_cheaper_connections_are_left_sooner(values: list[float], one: float, other: float, cost: float) -> None:
-    cheap, dear = sorted((one, other))
-    assert capability_rank(values, cheap, cost)[1] <= capability_rank(values, dear, cost)[1]
+def test_pause_longer_than_closing_and_opening_is_never_sat_out(
+    values: list[float], connection_time: float, response_time: float, more: float
+) -> None:
+    best_first = [values[0] + 1 / 16, *values]
+    assert capability_rank(best_first, connection_time, response_time, 2 * connection_time + more)[1] == 1
 
 
 @given(st.sampled_from(Policy), estimates, st.integers(1, 10**9), qualities)
@@ -142,8 +163,20 @@ def test_longer_crawl_delay_never_raises_the_rank(
 def test_lease_is_never_empty_nor_longer_than_the_connection(
     policy: Policy, server: Estimates, values: list[float]
 ) -> None:
+    most = min(server.requests_per_connection, len(values))
     length = lease_length(Rules(policy=policy), server, values)
-    assert 1 <= length <= min(server.requests_per_connection, len(values))
+    relaxed = lease_length(Rules(policy=policy), server, values, contested=False)
+    assert 1 <= length <= relaxed <= most
+
+
+def test_lease_that_nobody_waits_for_is_longer_only_by_what_crawl_delays_took_from_it() -> None:
+    values = [0.5] * 50
+    assert lease_length(Rules(), Estimates(50, 100.0, 300.0, 1000.0), values) == 1
+    assert lease_length(Rules(), Estimates(50, 100.0, 300.0, 1000.0), values, contested=False) == 6
+    dull = [0.5, 0.5, *[0.0] * 48]
+    assert lease_length(Rules(), Estimates(50, 100.0, 300.0, 0.0), dull) == 2
+    assert lease_length(Rules(), Estimates(50, 100.0, 300.0, 0.0), dull, contested=False) == 2
+    assert lease_length(Rules(), Estimates(50, 100.0, 300.0, 1000.0), dull, contested=False) == 2
 
 
 @given(st.sampled_from(Policy), estimates, qualities)

@@ -81,27 +81,37 @@ end
 local function whole(number) return string.format('%.0f', number) end
 
 -- Rank of a server with URLs queued, and how many of them a lease would carry (policies.py has the formulas and their source).
-local function rank(s)
+local function rank(s, uncontested)
   local most = math.max(1, math.min(s.rpc, s.n))
   local c = (s.ct or rules.connection_ms) / 1000
-  local cost = math.max((s.rt or rules.response_ms) / rules.pipelining, delay_of(s)) / 1000
+  local r = (s.rt or rules.response_ms) / rules.pipelining / 1000
+  local pause = delay_of(s) / 1000
   local best, length = 0, most
   if rules.policy == 'breadth_first' then
     best = -s.order
   elseif rules.policy == 'performance' then
-    best = most / math.max(2 * c + most * cost, 0.001)
+    best = most / math.max(2 * c + most * r + (most - 1) * pause, 0.001)
   else
     local head = redis.call('ZREVRANGE', s.queue, 0, rules.policy == 'quality' and 0 or most - 1, 'WITHSCORES')
     if rules.policy == 'quality' then
       best = unpack_score(tonumber(head[2])) / STEPS
     else
-      local sum = 0
+      local longest = uncontested and most or 0
+      if rules.keep_open_ms > 0 then
+        longest = math.min(longest, 1 + math.floor(rules.keep_open_ms / math.max(delay_of(s), 1)))
+      end
+      local sum, restful, stay = 0, -1, 0
       best = -1
       for k = 1, #head / 2 do
         sum = sum + unpack_score(tonumber(head[2 * k])) / STEPS
-        local rate = sum / math.max(2 * c + k * cost, 0.001)
+        local rate = sum / math.max(2 * c + k * r + (k - 1) * pause, 0.001)
         if rate >= best then best, length = rate, k end
+        if k <= longest then
+          rate = sum / math.max(2 * c + k * r, 0.001)
+          if rate >= restful then restful, stay = rate, k end
+        end
       end
+      length = math.max(length, stay)
     end
   end
   if rules.keep_open_ms > 0 and delay_of(s) >= rules.keep_open_ms then length = 1 end

@@ -13,8 +13,10 @@ for _, name in ipairs(redis.call('ZRANGEBYSCORE', WAITING, '-inf', whole(now), '
   save(s, 'st', 'r')
 end
 
+local uncontested = overdue_ms == 0 and redis.call('ZCARD', READY) <= wanted
+
 local function open(s)
-  local _, length = rank(s)
+  local _, length = rank(s, uncontested)
   local taken = redis.call('ZPOPMAX', s.queue, length)
   local urls, members, held = {}, {}, {}
   for i = 1, #taken, 2 do

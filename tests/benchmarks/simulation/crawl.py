@@ -69,7 +69,6 @@ class _Queue:
     due: float = 0.0
     state: str = "idle"
     rank: float = 0.0
-    length: int = 0
     requests_per_connection: int | None = None
     connection_ms: float | None = None
     response_ms: float | None = None
@@ -106,6 +105,7 @@ class Crawl:
         self.events: list[tuple[float, int, float, _Lease | _Queue]] = []
         self.ties = 0
         self.ready: list[tuple[float, int, int]] = []
+        self.ready_count = 0
         self.changed: set[int] = set()
         self.fetches: list[Fetch] = []
         self.leases: list[Leased] = []
@@ -161,32 +161,32 @@ class Crawl:
 
     def _make_ready(self, queue: _Queue) -> None:
         queue.state = "ready"
+        self.ready_count += 1
         self.changed.add(queue.place)
 
     def _lease(self) -> None:
-        while self.free:
-            for place in self.changed:
-                queue = self.queues[place]
-                if queue.state == "ready":
-                    queue.rank, queue.length = self.ranking.judge(
-                        self._estimates(queue), queue.order, self._qualities(queue)
-                    )
-                    heapq.heappush(self.ready, (-queue.rank, -place, queue.order))
-            self.changed.clear()
-            while self.ready:
-                rank, place, order = heapq.heappop(self.ready)
-                queue = self.queues[-place]
-                if queue.state == "ready" and (rank, order) == (-queue.rank, queue.order):
-                    self._open(queue)
-                    break
-            else:
-                return
+        """Give every free connection to the best ready server."""
+        for place in self.changed:
+            queue = self.queues[place]
+            if queue.state == "ready":
+                queue.rank = self.ranking.rank(self._estimates(queue), queue.order, self._qualities(queue))
+                heapq.heappush(self.ready, (-queue.rank, -place, queue.order))
+        self.changed.clear()
+        contested = self.ready_count > self.free
+        while self.free and self.ready:
+            rank, place, order = heapq.heappop(self.ready)
+            queue = self.queues[-place]
+            # Others have been ranked anew, or leased, since they were put there.
+            if queue.state == "ready" and (rank, order) == (-queue.rank, queue.order):
+                self._open(queue, contested)
 
-    def _open(self, queue: _Queue) -> None:
+    def _open(self, queue: _Queue, contested: bool) -> None:
         queue.state = "leased"
+        self.ready_count -= 1
         self.free -= 1
-        taken = [page for _, page in queue.urls[: queue.length]]
-        del queue.urls[: queue.length]
+        length = self.ranking.lease_length(self._estimates(queue), self._qualities(queue), contested=contested)
+        taken = [page for _, page in queue.urls[:length]]
+        del queue.urls[:length]
         self.leases.append(Leased(self.now, queue.place, tuple(taken)))
         self._request(_Lease(queue, taken[::-1]), self.now)
 

@@ -29,16 +29,23 @@ class Ranking:
     length: bool = True
     informed: bool = False
 
-    def judge(self, server: Estimates, order: int, qualities: Sequence[float]) -> tuple[float, int]:
-        """Rank of the server, and how many URLs a lease of it would take; arguments as in `policies.rank`."""
-        known = server if self.politeness else replace(server, delay_ms=0.0)
+    def rank(self, server: Estimates, order: int, qualities: Sequence[float]) -> float:
+        """Rank of the server; arguments as in `policies.rank`."""
+        known = self._known(server)
         if self.length or self.rules.policy is not Policy.CAPABILITY:
-            return (
-                policies.rank(self.rules, known, order, qualities),
-                policies.lease_length(self.rules, known, qualities),
-            )
+            return policies.rank(self.rules, known, order, qualities)
         carried = policies.pages_per_connection(known.requests_per_connection, len(qualities))
-        cost = policies.page_seconds(known.response_ms, known.delay_ms, self.rules.pipelining)
+        response = policies.response_seconds(known.response_ms, self.rules.pipelining)
+        pause = known.delay_ms / 1000
         return sum(qualities[:carried]) / policies.connection_seconds(
-            carried, known.connection_ms / 1000, cost
-        ), carried
+            carried, known.connection_ms / 1000, response, pause
+        )
+
+    def lease_length(self, server: Estimates, qualities: Sequence[float], *, contested: bool) -> int:
+        """How many URLs a lease of it takes; arguments as in `policies.lease_length`."""
+        if self.length:
+            return policies.lease_length(self.rules, self._known(server), qualities, contested=contested)
+        return policies.pages_per_connection(server.requests_per_connection, len(qualities))
+
+    def _known(self, server: Estimates) -> Estimates:
+        return server if self.politeness else replace(server, delay_ms=0.0)

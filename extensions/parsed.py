@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -11,6 +12,9 @@ from extensions.pages import Page, parse_page, parse_text
 
 if TYPE_CHECKING:
     from scrapy.http import Response
+
+BIG_BYTES = 500_000
+"""Pages from this size on take longer to parse than the event loop should stand still."""
 
 _pages: WeakKeyDictionary[Response, Page] = WeakKeyDictionary()
 
@@ -23,6 +27,12 @@ def page_of(response: Response) -> Page | None:
         parse = parse_page if html else parse_text
         page = _pages[response] = parse(response.body, url=response.url, declared=declared_charset(response))
     return page
+
+
+async def parse_aside(response: Response) -> None:
+    """Before `page_of`: a big page is parsed in a thread, so that the event loop gets its turns meanwhile."""
+    if len(response.body) >= BIG_BYTES and response not in _pages:
+        await asyncio.to_thread(page_of, response)
 
 
 def declared_charset(response: Response) -> str | None:

@@ -16,7 +16,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from extensions.config import Config
 from extensions.connections import Interrupted
 from extensions.errors import ConfigurationError
-from extensions.parsed import FollowLinks, page_of
+from extensions.parsed import FollowLinks, page_of, parse_aside
 from extensions.scoring import Topic
 from extensions.topicmeta import TopicMeta
 from extensions.urls import Canonicaliser
@@ -25,7 +25,7 @@ from topicspider.items import PageItem
 from topicspider.pipelines.folder import OutputFolder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -98,8 +98,9 @@ class TopicSpider(Spider):
             TopicMeta(quality=1.0).put(request.meta)
             yield request
 
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+    async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Any]:  # noqa: ARG002 - Scrapy's signature
         """The page as an item, and its links."""
+        await parse_aside(response)
         self.parsed += 1
         if self.parsed == 1 and self.failed_seeds:
             self._note_beginning(found=True)

@@ -221,8 +221,9 @@ class RedisFrontier:
                 [
                     one.server,
                     one.member,
-                    one.bucket,
-                    one.remainder,
+                    # As text: a script would write them as doubles, which takes Redis longer than this.
+                    str(one.bucket),
+                    str(one.remainder),
                     int(min(1.0, max(0.0, one.quality)) * QUALITY_STEPS + 0.5),
                     one.depth,
                     min(one.hops, MAX_HOPS),

@@ -16,37 +16,38 @@ local function admit(server, member, bucket, remainder, q, depth, hops, force, p
   local s = load(server)
   local unseen = redis.call('SADD', prefix .. 'u:' .. bucket, remainder) == 1
   if unseen then count('seen', 1) end
-  local score = s.n > 0 and redis.call('ZSCORE', s.queue, member)
   local held = s.st == 'l' and redis.call('HEXISTS', s.held, member) == 1
-  if score or held or not (unseen or force == 1) then
+  local shut = closed(s) or (rules.max_depth > 0 and depth > rules.max_depth)
+  local full = rules.max_pending > 0 and s.n >= rules.max_pending
+  local new = pack(q, MAX_SEQUENCE - s.seq, math.min(depth, 1023), hops)
+  local fresh = (unseen or force == 1) and not held
+  -- Most that get here are new and there is room: then one call finds that out and queues them.
+  if not (fresh and not shut and not full and redis.call('ZADD', s.queue, 'NX', digits(new), member) == 1) then
+    local score = s.n > 0 and redis.call('ZSCORE', s.queue, member)
     if score then
       local old_q, old_s, old_depth, old_hops = unpack_score(tonumber(score))
       if q > old_q then
-        redis.call('ZADD', s.queue, whole(pack(q, old_s, math.min(depth, old_depth), math.min(hops, old_hops))), member)
+        redis.call('ZADD', s.queue, digits(pack(q, old_s, math.min(depth, old_depth), math.min(hops, old_hops))), member)
         touch(s)
         return 'raised'
       end
     end
-    return 'duplicates'
-  end
-  if closed(s) or (rules.max_depth > 0 and depth > rules.max_depth) then return 'dropped' end
-  depth = math.min(depth, 1023)
-  local new = pack(q, MAX_SEQUENCE - math.min(s.seq, MAX_SEQUENCE), depth, hops)
-  if rules.max_pending > 0 and s.n >= rules.max_pending then
+    if score or not fresh then return 'duplicates' end
+    if shut then return 'dropped' end
     local least = redis.call('ZRANGE', s.queue, 0, 0, 'WITHSCORES')
     if new <= tonumber(least[2]) then return 'dropped' end
     redis.call('ZREM', s.queue, least[1])
-    redis.call('HDEL', s.payloads, least[1])
+    drop_payload(s, tonumber(least[2]), least[1])
     s.n = s.n - 1
     count('queued', -1)
     count('evicted', 1)
+    redis.call('ZADD', s.queue, digits(new), member)
   end
   if not s.known then
     s.known = true
     count('servers', 1)
   end
-  redis.call('ZADD', s.queue, whole(new), member)
-  if payload ~= '' then redis.call('HSET', s.payloads, member, payload) end
+  if payload ~= '' then keep_payload(s, s.seq, member, payload) end
   s.seq = math.min(s.seq + 1, MAX_SEQUENCE)
   s.n = s.n + 1
   count('queued', 1)
@@ -58,8 +59,8 @@ for _, candidate in ipairs(candidates) do
   count(admit(unpack(candidate)), 1)
 end
 for _, s in ipairs(touched) do
-  save(s, 'seq', whole(s.seq))
+  save(s, 'seq', digits(s.seq))
   if s.st ~= 'l' and s.st ~= 'w' then place(s, now) end
 end
-write_counts()
+write()
 return {counted.admitted or 0, counted.raised or 0, counted.duplicates or 0, counted.dropped or 0, counted.evicted or 0}

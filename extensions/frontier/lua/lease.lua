@@ -17,32 +17,24 @@ local uncontested = overdue_ms == 0 and redis.call('ZCARD', READY) <= wanted
 
 local function open(s)
   local _, length = rank(s, uncontested)
-  local taken = redis.call('ZPOPMAX', s.queue, length)
-  local urls, members, held = {}, {}, {}
+  local taken = redis.call('ZREVRANGE', s.queue, '0', digits(length - 1), 'WITHSCORES')
+  redis.call('ZREMRANGEBYRANK', s.queue, digits(-length), '-1')
+  local urls, held = {}, {}
   for i = 1, #taken, 2 do
-    members[#members + 1] = taken[i]
-    held[#held + 1] = taken[i]
-    held[#held + 1] = whole(tonumber(taken[i + 1]))
+    local member, score = taken[i], tonumber(taken[i + 1])
+    local q, _, depth, hops = unpack_score(score)
+    urls[#urls + 1] = {member, q, depth, hops, payload_of(s, score, member)}
+    held[i], held[i + 1] = member, digits(score)
   end
   in_pieces(held, function(...) redis.call('HSET', s.held, ...) end)
-  local payloads = {}
-  if redis.call('EXISTS', s.payloads) == 1 then
-    in_pieces(members, function(...)
-      for _, payload in ipairs(redis.call('HMGET', s.payloads, ...)) do payloads[#payloads + 1] = payload or '' end
-    end)
-  end
-  for i, member in ipairs(members) do
-    local q, _, depth, hops = unpack_score(tonumber(held[2 * i]))
-    urls[i] = {member, q, depth, hops, payloads[i] or ''}
-  end
   s.token = redis.call('HINCRBY', KEYS[1], 'token', 1)
   s.st = 'l'
-  s.n = s.n - #members
+  s.n = s.n - #urls
   local deadline = now + lease_ms
   redis.call('ZADD', LEASED, whole(deadline), s.name)
   save(s, 'st', 'l', 'token', whole(s.token), 'agent', agent)
-  count('queued', -#members)
-  count('leased', #members)
+  count('queued', -#urls)
+  count('leased', #urls)
   count('open_servers', 1)
   return {s.name, s.token, deadline, s.due, delay_of(s), s.ct or rules.connection_ms, s.rt or rules.response_ms, urls}
 end
@@ -60,7 +52,7 @@ elseif wanted > 0 then
   local best = redis.call('ZPOPMAX', READY, wanted)
   for i = 1, #best, 2 do leases[#leases + 1] = open(load(best[i])) end
 end
-write_counts()
+write()
 local next = redis.call('ZRANGE', WAITING, 0, 0, 'WITHSCORES')
 local left = redis.call('HMGET', KEYS[1], 'queued', 'leased')
 local ranks = {}

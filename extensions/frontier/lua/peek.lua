@@ -9,8 +9,9 @@ local function list(found, state)
     local urls = {}
     local first = head > 0 and redis.call('ZREVRANGE', s.queue, 0, head - 1, 'WITHSCORES') or {}
     for k = 1, #first, 2 do
-      local q, _, depth, hops = unpack_score(tonumber(first[k + 1]))
-      urls[#urls + 1] = {first[k], q, depth, hops, redis.call('HGET', s.payloads, first[k]) or ''}
+      local score = tonumber(first[k + 1])
+      local q, _, depth, hops = unpack_score(score)
+      urls[#urls + 1] = {first[k], q, depth, hops, payload_of(s, score, first[k])}
     end
     rows[#rows + 1] = {s.name, state, tonumber(found[i + 1]), s.n, urls}
   end

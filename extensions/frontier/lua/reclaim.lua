@@ -36,5 +36,5 @@ if agent ~= '' then
   end
 end
 count('reclaimed', reclaimed)
-write_counts()
+write()
 return reclaimed

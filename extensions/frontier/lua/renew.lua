@@ -12,5 +12,5 @@ for _, lease in ipairs(leases) do
     count('refused', 1)
   end
 end
-write_counts()
+write()
 return stale

@@ -17,20 +17,22 @@ local function settle(server, token, done, pages, failures, connection_ms, respo
     count('refused', 1)
     return 0
   end
-  local settled = 0
-  if redis.call('EXISTS', s.payloads) == 1 then
-    -- One by one: a member that is queued and not held keeps its payload, whatever the agent says of it.
-    for _, member in ipairs(done) do
-      if redis.call('HDEL', s.held, member) == 1 then
-        settled = settled + 1
-        redis.call('HDEL', s.payloads, member)
-      end
+  -- A member that is queued and not held keeps its payload, whatever the agent says of it.
+  local held = {}
+  in_pieces(done, function(...)
+    local members = {...}
+    for i, score in ipairs(redis.call('HMGET', s.held, ...)) do
+      if score then held[members[i]] = score end
     end
-  else
-    in_pieces(done, function(...) settled = settled + redis.call('HDEL', s.held, ...) end)
+  end)
+  local settled = {}
+  for member, score in pairs(held) do
+    settled[#settled + 1] = member
+    drop_payload(s, tonumber(score), member)
   end
-  count('settled', settled)
-  count('leased', -settled)
+  in_pieces(settled, function(...) redis.call('HDEL', s.held, ...) end)
+  count('settled', #settled)
+  count('leased', -#settled)
   s.pages = s.pages + pages
   s.fails = pages > 0 and failures or s.fails + failures
   s.ct = average(s.ct, connection_ms)
@@ -52,5 +54,5 @@ end
 
 local replies = {}
 for i, settlement in ipairs(settlements) do replies[i] = settle(unpack(settlement)) end
-write_counts()
+write()
 return replies

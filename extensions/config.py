@@ -277,9 +277,15 @@ class Config:
     seeds: tuple[str, ...] = setting("TOPIC_SEEDS", words, (), "URLs to begin at, or @file with one URL a line.")
     model: str = setting(
         "TOPIC_MODEL",
-        choice("vector", "boolean"),
-        "vector",
-        "How relevance is measured: A = 4·B + C by vectors, or by the topic's words present.",
+        choice("bm25", "vector", "boolean", "examples"),
+        "bm25",
+        "How relevance is measured: a probability from the topic's words, A = 4·B + C by vectors, the number of words present, or learned from TOPIC_EXAMPLES.",
+    )
+    examples: str = setting(
+        "TOPIC_EXAMPLES",
+        text,
+        "",
+        "For the model examples: a file with a page (its file or URL) a line, + before a relevant one, - before any other.",
     )
     threshold: float | None = setting(
         "TOPIC_THRESHOLD",

@@ -17,7 +17,7 @@ from scrapy import Request
 from extensions.config import Config
 from extensions.errors import ConfigurationError
 from extensions.parsed import FollowLinks, page_of
-from extensions.scoring import LinkMatcher, Relevance, Topic, link_quality, make_model
+from extensions.scoring import Examples, LinkMatcher, Relevance, Topic, link_quality, make_model
 from extensions.signals import page_scored
 from extensions.topicmeta import TopicMeta
 
@@ -58,7 +58,8 @@ class TopicRelevanceMiddleware:
         if not config.topic:
             return cls(crawler, config, None, None)
         topic = Topic.load(config.topic)
-        return cls(crawler, config, make_model(config.model, topic, config.threshold), LinkMatcher(topic))
+        examples = Examples.load(config.examples) if config.examples else None
+        return cls(crawler, config, make_model(config.model, topic, config.threshold, examples), LinkMatcher(topic))
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Called by Scrapy with what the spider made of a page."""

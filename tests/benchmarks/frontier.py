@@ -8,6 +8,9 @@ call of the frontier counts. ``ratio_…_cpu`` compares processor time, of this 
 
 *Batches* are those of crawls: 1 to 20 pages of about 50 links, of which 60 % were found before (``_known``), or none.
 
+*Lease and settle* are those of 64 servers. scrapy-redis knows no crawl delay, so it is compared with a crawl of CRAWL_DELAY 0. With the default delay (``_polite``) a lease often carries one
+URL alone, as other servers wait for the connection: then a URL costs what a lease costs, and no more than 64 of them can be used in a second.
+
 *Bytes* are differences of Redis's used_memory without its buffers. ``bytes_per_queued_url`` is a URL of 80 characters, its share of its server, and the URL of the page it was found
 on, which a crawl keeps for each; the seen-set counts apart.
 
@@ -87,12 +90,17 @@ def verbs(redis: PrivateRedis, sizes: Sizes) -> dict[str, Any]:
     servers = sizes.queued // URLS_PER_SERVER
     fresh = Pages(servers, seed=1)
     mixed = Pages(servers, known=KNOWN, seed=2, name="kite")
-    with closing(Ours(redis.url)) as ours, closing(ScrapyRedis(redis.url)) as theirs:
+    with (
+        closing(Ours(redis.url)) as ours,
+        closing(Ours(redis.url, crawl_delay=0)) as eager,
+        closing(ScrapyRedis(redis.url)) as theirs,
+    ):
         ours.fill(fresh, sizes.queued)
+        eager.fill(fresh, sizes.queued)
         old = fresh.take(20)
         ours.admit_pages(old)
         theirs.enqueue_pages(old)
-        while len(theirs) < sizes.theirs_queued:
+        while len(theirs) < sizes.theirs_queued + 200 * sizes.rounds:
             theirs.enqueue_pages(fresh.batch())
         ours.fill(mixed, sizes.queued // 5)
         cost = measure(
@@ -104,20 +112,24 @@ def verbs(redis: PrivateRedis, sizes: Sizes) -> dict[str, Any]:
                 "admit_verb": lambda: partial(ours.admit, ours.candidates(fresh.take(10))),
                 "duplicates": lambda: partial(ours.admit_pages, old[:10]),
                 "their_duplicates": lambda: partial(theirs.duplicates, old[:4]),
-                "lease": lambda: ours.requests_and_settle,
+                "lease": lambda: eager.requests_and_settle,
                 "dequeue": lambda: partial(theirs.dequeue, 200),
-                "lease_verb": lambda: ours.lease_and_settle,
+                "lease_verb": lambda: eager.lease_and_settle,
+                "lease_polite": lambda: ours.requests_and_settle,
             },
             sizes.rounds,
             redis.cpu_seconds,
         )
+        urls_per_lease = {"eager": round(eager.urls_per_lease(), 2), "polite": round(ours.urls_per_lease(), 2)}
         ours.clear()
+        eager.clear()
     against = {
         "admit": ("admit", "enqueue"),
         "admit_known": ("admit_known", "enqueue_known"),
         "admit_verb": ("admit_verb", "enqueue"),
         "lease": ("lease", "dequeue"),
         "lease_verb": ("lease_verb", "dequeue"),
+        "lease_polite": ("lease_polite", "dequeue"),
         "duplicate": ("duplicates", "their_duplicates"),
     }
     figures: dict[str, Any] = {
@@ -126,6 +138,8 @@ def verbs(redis: PrivateRedis, sizes: Sizes) -> dict[str, Any]:
         "admit_verb_per_second": round(cost["admit_verb"].per_second),
         "lease_settle_per_second": round(cost["lease"].per_second),
         "lease_settle_verb_per_second": round(cost["lease_verb"].per_second),
+        "lease_settle_polite_per_second": round(cost["lease_polite"].per_second),
+        "urls_per_lease": urls_per_lease,
         "duplicate_test_per_second": round(cost["duplicates"].per_second),
         "scrapy_redis": {
             "enqueue_per_second": round(cost["enqueue"].per_second),
@@ -163,7 +177,7 @@ def bytes_per_url(redis: PrivateRedis, sizes: Sizes) -> dict[str, Any]:
     with closing(ScrapyRedis(redis.url)) as theirs:
         before = redis.bytes_of_data()
         pages = Pages(max(1, sizes.theirs_queued // URLS_PER_SERVER), seed=3)
-        while len(theirs) < sizes.theirs_queued:
+        while len(theirs) < sizes.theirs_queued + 200 * sizes.rounds:
             theirs.enqueue_pages(pages.batch())
         queued = len(theirs)
         whole = redis.bytes_of_data() - before
@@ -217,6 +231,7 @@ ROWS = (
     ("admit, the verb alone", "admit_verb_per_second", "ratio_admit_verb_vs_scrapy_redis", ""),
     ("lease + settle", "lease_settle_per_second", "ratio_lease_vs_scrapy_redis", "8"),
     ("lease + settle, verbs alone", "lease_settle_verb_per_second", "ratio_lease_verb_vs_scrapy_redis", ""),
+    ("… with the default delay", "lease_settle_polite_per_second", "ratio_lease_polite_vs_scrapy_redis", ""),
     ("duplicate test", "duplicate_test_per_second", "ratio_duplicate_vs_scrapy_redis", ""),
 )
 

@@ -15,9 +15,6 @@ from extensions.frontier.embedded import EmbeddedRedis
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NOT_DATA = ("mem_aof_buffer", "mem_clients_normal", "mem_clients_slaves")
-"""Parts of used_memory that come and go with the traffic."""
-
 
 class PrivateRedis:
     """One that is up."""
@@ -27,9 +24,21 @@ class PrivateRedis:
         self.client = redis.Redis.from_url(url)
 
     def bytes_of_data(self) -> int:
-        """What its data takes: used_memory without buffers."""
-        found = self.client.info("memory")
-        return int(found["used_memory"]) - sum(int(found.get(name, 0)) for name in NOT_DATA)
+        """What its data takes: used_memory without buffers, once it stands still."""
+        last = self._bytes_now()
+        for _ in range(50):
+            time.sleep(0.05)
+            last, before = self._bytes_now(), last
+            if abs(last - before) < 1024:
+                break
+        return last
+
+    def _bytes_now(self) -> int:
+        while int((found := self.client.info("memory"))["lazyfree_pending_objects"]):
+            time.sleep(0.01)  # what was cleared is still being freed
+        # Of the clients INFO knows only what they took a while ago.
+        clients = sum(int(one["tot-mem"]) for one in self.client.client_list())
+        return int(found["used_memory"]) - int(found["mem_aof_buffer"]) - clients
 
     def resident_bytes(self) -> int:
         return int(self.client.info("memory")["used_memory_rss"])

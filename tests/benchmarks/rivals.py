@@ -48,10 +48,13 @@ class Ours:
     """A crawl's frontier with the default rules and partitions, called synchronously. Close it."""
 
     def __init__(
-        self, url: str, expected_urls: int = 1_000_000, *, referrers: bool = True, partitions: int | None = None
+        self, url: str, expected_urls: int = 1_000_000, *, referrers: bool = True, crawl_delay: float | None = None
     ) -> None:
-        config = Config.from_settings(Settings({"FRONTIER_CRAWL": "benchmark"}))
-        self.partitions = partitions or config.partitions
+        settings: dict[str, Any] = {"FRONTIER_CRAWL": "benchmark"}
+        if crawl_delay is not None:
+            settings["CRAWL_DELAY"] = crawl_delay
+        config = Config.from_settings(Settings(settings))
+        self.partitions = config.partitions
         self.name = f"benchmark{next(_crawls)}"
         self.layout = SeenLayout.for_expected(expected_urls, self.partitions)
         self.canonicalise = Canonicaliser(config.drop_parameters)
@@ -148,6 +151,12 @@ class Ours:
         requests = [request_of(one.server, url, self.spider) for one in leases for url in one.urls]
         self.settle(leases)
         return len(requests)
+
+    def urls_per_lease(self) -> float:
+        """Now."""
+        leases = self.lease()
+        self.settle(leases)
+        return sum(len(one.urls) for one in leases) / max(1, len(leases))
 
     def warm_up(self) -> None:
         """Have Redis know the scripts."""

@@ -31,8 +31,9 @@ def test_quick_run_writes_the_figures_under_the_names_of_the_issue(tmp_path: Pat
     assert figures["ratio_admit_vs_scrapy_redis"] == pytest.approx(
         figures["admit_per_second"] / figures["scrapy_redis"]["enqueue_per_second"], rel=0.01
     )
-    # A URL of 80 characters is there, though perhaps not its server's name; and nothing takes a kilobyte.
-    assert 50 < figures["bytes_per_queued_url_without_referrer"] <= figures["bytes_per_queued_url"] < 1000
+    # A URL of 80 characters is there, though perhaps not its server's name. So few of them do not outweigh a table of Redis that doubles.
+    for name in ("bytes_per_queued_url_without_referrer", "bytes_per_queued_url"):
+        assert 40 < figures[name] < 400
     assert figures["cost_ratio_10m_vs_100k"].keys() == {"admit", "lease"}
     assert figures["sizes"]["large"] == 3_000
 

@@ -14,6 +14,7 @@ connections to servers of different speed and crawl delay, for as long as breadt
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import random
@@ -28,7 +29,7 @@ from tests.benchmarks.simulation_focus.clairvoyant import Clairvoyant, NearestFi
 from tests.benchmarks.simulation_focus.crawl import crawl
 from tests.benchmarks.simulation_focus.facts import FactStore
 from tests.benchmarks.simulation_focus.figures import Figures, as_json, comparison, figures, mean_and_interval
-from tests.benchmarks.simulation_focus.ours import Ours
+from tests.benchmarks.simulation_focus.ours import PLAIN, Ours
 from tests.benchmarks.simulation_focus.servers import Servers
 from tests.benchmarks.simulation_focus.task import Task
 from tests.benchmarks.simulation_focus.web import StoredWeb
@@ -45,6 +46,7 @@ POLICIES: dict[str, Callable[[Task], Policy]] = {
     "best-n-first": baselines.BestNFirst,
     "opic": baselines.Opic,
     "link-classifier": baselines.LinkClassifier,
+    "ours-plain": functools.partial(Ours, learning=PLAIN),
     "ours": Ours,
     "oracle-nearest": NearestFirst,
     "oracle": Clairvoyant,
@@ -102,7 +104,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed-sets", nargs="+", default=["far", "near+far"], help="which seeds, with --topics")
     parser.add_argument("--policies", nargs="+", choices=POLICIES, default=list(POLICIES))
     parser.add_argument(
-        "--model", default="vector", help='relevance model of the crawls; "labels": one that is always right'
+        "--model", default="bm25", help='relevance model of the crawls; "labels": one that is always right'
     )
     parser.add_argument("--pages", type=int, default=4000)
     parser.add_argument("--slots", type=int, default=16, help="connections at once, in the crawls in time")

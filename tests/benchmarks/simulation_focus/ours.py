@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+import random
+from typing import TYPE_CHECKING, NamedTuple
 
 from extensions.config import Config
 from extensions.frontier import score
 from extensions.frontier.records import Rules
 from extensions.scoring import link_quality
+from extensions.scoring.linkmodel import LinkFeatures, LinkModel
 from extensions.seen import SeenCache, make_cache
 from extensions.seen.filter import SeenFilter
 from tests.benchmarks.simulation_focus.crawl import Policy
@@ -19,6 +22,20 @@ if TYPE_CHECKING:
     from tests.benchmarks.simulation_focus.task import Task
 
 SEED_QUALITY = 1.0
+WARM_UP = 20
+"""Pages before the first one that is fetched to explore."""
+
+
+class Learning(NamedTuple):
+    """What link quality is made of, to tell what each part brings. `explore` is the share of leases that go to a server drawn at random."""
+
+    learned: bool = True
+    explore: float = 0.0
+
+
+LEARNED = Learning()
+PLAIN = Learning(learned=False, explore=0.0)
+"""The hand-made quality and a tunnel of TOPIC_TUNNEL pages."""
 
 
 class Ours(Policy):
@@ -26,11 +43,15 @@ class Ours(Policy):
 
     keeps_connections = False
 
-    def __init__(self, task: Task, config: Config | None = None) -> None:
-        config = config or Config()
+    def __init__(self, task: Task, learning: Learning = LEARNED) -> None:
         self.task = task
         self.web = task.store.web
-        self.tunnel = config.tunnel
+        self.learning = learning
+        # The learned quality falls with each off-topic page anyway, so nothing is cut off.
+        self.tunnel = math.inf if learning.learned else Config().tunnel
+        self.model = LinkModel() if learning.learned else None
+        self._rng = random.Random(len(task.distance))
+        self._fetched = 0
         self.queues = Queues(Capability(Rules()), len(self.web.server_names))
         cache: SeenCache = make_cache("clock", 1 << 20)
         self.news = SeenFilter(cache)
@@ -45,7 +66,9 @@ class Ours(Policy):
 
     def lease(self, now_ms: float, count: int) -> list[Lease]:
         """As ever, remembering what the requests carry."""
-        leases = self.queues.lease(now_ms, count)
+        explore = self._fetched >= WARM_UP and self._rng.random() < self.learning.explore
+        lucky = self.queues.lease_at(now_ms, self._rng.random()) if explore else None
+        leases = [lucky] if lucky else self.queues.lease(now_ms, count)
         for lease in leases:
             for key, page in lease.urls:
                 fields = score.unpack(True, -key)
@@ -56,6 +79,9 @@ class Ours(Policy):
         """Score the page; its links go on unless too many off-topic pages lie behind them."""
         depth, hops = self._of.pop(page)
         verdict = self.task.verdict(page)
+        self._fetched += 1
+        if self.model is not None and depth:
+            self.model.learn(LinkFeatures(0.0, self.web.url(page)), verdict.probability)
         hops = 0 if verdict.on_topic else hops + 1
         if hops > self.tunnel:
             return
@@ -70,6 +96,8 @@ class Ours(Policy):
                 url=link.url,
                 hops=hops,
             )
+            if self.model is not None:
+                quality = self.model.quality(LinkFeatures(quality, self.web.url(target), depth + 1))
             # The page's name stands for the URL: http and https are one here.
             if self.news.is_news(self.web.pages[target].name, quality):
                 self.admit(target, quality, depth + 1, hops)

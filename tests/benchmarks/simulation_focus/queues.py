@@ -98,18 +98,27 @@ class Queues:
 
     def lease(self, now_ms: float, count: int) -> list[Lease]:
         """The best servers that are due, each with its best pages; at most `count`."""
-        while self._waiting and self._waiting[0][0] <= now_ms:
-            self._changed.add(heapq.heappop(self._waiting)[1])
-        for server in self._changed:
-            self._place(self.queues[server], now_ms)
-        self._changed.clear()
+        self._promote(now_ms)
         leases: list[Lease] = []
         while self._ready and len(leases) < count:
             _, negated, version = heapq.heappop(self._ready)
             queue = self.queues[-negated]
             if version == queue.version:
-                leases.append(self._open(queue))
+                leases.append(self._open(queue, self.ranking.rank(queue)[1]))
         return leases
+
+    def lease_at(self, now_ms: float, place: float) -> Lease | None:
+        """The best page of the server that stands at this place, 0 to 1, among those that are due, whatever their rank."""
+        self._promote(now_ms)
+        ready = [queue for queue in self.queues if queue.order and not queue.leased and queue.due_ms <= now_ms]
+        return self._open(ready[int(place * len(ready))], 1) if ready else None
+
+    def _promote(self, now_ms: float) -> None:
+        while self._waiting and self._waiting[0][0] <= now_ms:
+            self._changed.add(heapq.heappop(self._waiting)[1])
+        for server in self._changed:
+            self._place(self.queues[server], now_ms)
+        self._changed.clear()
 
     def release(self, server: int, due_ms: float) -> None:
         """End a lease; the server is not opened again before it is due."""
@@ -132,8 +141,7 @@ class Queues:
             # Of equal ranks the greatest name first, as the contract has it; servers are numbered by name.
             heapq.heappush(self._ready, (self.ranking.rank(queue)[0], -queue.server, queue.version))
 
-    def _open(self, queue: Queue) -> Lease:
-        length = self.ranking.rank(queue)[1]
+    def _open(self, queue: Queue, length: int) -> Lease:
         urls = queue.order[:length]
         del queue.order[:length]
         for _, page in urls:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-import extensions.pages
+import extensions.scoring
 from extensions.scoring import LinkMatcher, Topic, make_model
 from tests.benchmarks.simulation_focus.facts import source_digest
 
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.benchmarks.simulation_focus.facts import Facts, FactStore
-
-JUDGES = [f"extensions.scoring.{name}" for name in ("models", "segment", "stopwords", "topic")]
-"""The modules whose source decides how a page is judged."""
 
 
 class Verdict(NamedTuple):
@@ -46,7 +42,7 @@ class Task:
         self.topic = topic
         self.model = None if model == "labels" else make_model(model, topic)
         self.matcher = LinkMatcher(topic)
-        sources = source_digest(extensions.pages, *map(sys.modules.__getitem__, JUDGES))
+        sources = source_digest(extensions.scoring)
         self._key = hashlib.sha256(f"{sources} {model} {topic}".encode()).hexdigest()[:16]
         self._verdicts = {page: Verdict(*verdict) for page, verdict in store.verdicts(self._key)}
         self._new: dict[int, Verdict] = {}

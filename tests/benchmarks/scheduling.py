@@ -134,7 +134,7 @@ def table(curves: Mapping[str, Curve], title: str) -> Table:
     """Quality and, in brackets, pages at the tenths."""
     found = Table(title=title)
     for column in ("", *(f"{tenth}/10" for tenth in range(1, 11)), "area", "of bound"):
-        found.add_column(column, justify="left" if not column else "right")
+        found.add_column(column, justify="right" if column else "left", no_wrap=True)
     for name, curve in curves.items():
         quality, pages = tenths(curve.quality).values(), tenths(curve.pages).values()
         cells = [f"{gained:.3f} ({fetched:.2f})" for gained, fetched in zip(quality, pages, strict=True)]

@@ -293,6 +293,12 @@ class Config:
         None,
         "Relevance above which a page is on topic. Default: the model's own.",
     )
+    learn_links: bool = setting(
+        "TOPIC_LEARN_LINKS",
+        flag,
+        True,
+        "Learn during the crawl which servers and folders hold relevant pages, and rank links by it.",
+    )
     tunnel: int = setting(
         "TOPIC_TUNNEL",
         number(least=0, most=15, whole=True),

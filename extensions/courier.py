@@ -76,15 +76,12 @@ class Courier:
         self._last_exchange = self._last_help = time.monotonic()
         self._down_since: float | None = None
         self._unsure = False
-        self._seen_before = 0
-        self._warned_outgrown = False
         self._closing = False
 
     async def open(self, spider: Spider) -> None:
         """Connect and begin. Raises `CrawlError`, with nothing left running."""
         found = await self.session.open(self.config.crawl_of(spider.name))
         await self.upkeep.begin(spider)
-        self._seen_before = found.seen
         self.stats.set_value("frontier/resumed", found.seen > 0)
         self._task = asyncio.ensure_future(self._carry())
 
@@ -302,14 +299,6 @@ class Courier:
             ("seen/hits", filtered.hits),
         ):
             self.stats.set_value(name, value)
-        found = self._seen_before + self.stats.get_value("frontier/urls_discovered", 0)
-        if found > self.scheduler.layout.outgrown_at and not self._warned_outgrown:
-            self._warned_outgrown = True
-            logger.warning(
-                "The crawl has discovered more than SEEN_EXPECTED_URLS=%d URLs: it goes on, but the seen-set takes up to ten times the "
-                "memory a URL. Begin the next crawl with a greater SEEN_EXPECTED_URLS.",
-                self.config.expected_urls,
-            )
 
     # Outages
 
@@ -383,6 +372,7 @@ class Courier:
         self.stats.set_value("frontier/redis_round_trips", self._round_trips)
         for name in ("settled", "reclaimed", "refused", "expired"):
             self.stats.set_value(f"frontier/{name}", getattr(found, name))
+        await self.upkeep.keep_learned()
         await self.session.members.leave(self.now_ms(), self._numbers())
         alone = not self.session.members.company
         if alone and (not self.config.persist or self._had_no_beginning(found)):

@@ -16,8 +16,9 @@ from scrapy import Request
 
 from extensions.config import Config
 from extensions.errors import ConfigurationError
+from extensions.learning import link_model_of
 from extensions.parsed import FollowLinks, page_of
-from extensions.scoring import Examples, LinkMatcher, Relevance, Topic, link_quality, make_model
+from extensions.scoring import Examples, LinkFeatures, LinkMatcher, Relevance, Topic, link_quality, make_model
 from extensions.signals import page_scored
 from extensions.topicmeta import TopicMeta
 
@@ -45,6 +46,7 @@ class TopicRelevanceMiddleware:
         self.stats = crawler.stats
         self.model = model
         self.matcher = matcher
+        self.links = link_model_of(crawler) if config.learn_links else None
         self.tunnel = config.tunnel
         self.max_relevant = config.max_relevant
         self.max_pages = config.max_pages_fetched
@@ -89,6 +91,9 @@ class TopicRelevanceMiddleware:
         verdict = (
             self.model.score(page.title, page.text) if page is not None else Relevance(0.0, 0.0, 0.0, on_topic=False)
         )
+        if self.links is not None and response.meta.get("depth", 0):
+            # Not from seeds: they were chosen, and say nothing of what links lead to.
+            self.links.learn(LinkFeatures(0.0, response.url), self.model.probability(verdict.relevance))
         self.pages += 1
         self.stats.inc_value("topic/pages")
         if verdict.on_topic:
@@ -133,15 +138,21 @@ class TopicRelevanceMiddleware:
         longest = self.crawler.settings.getint("URLLENGTH_LIMIT") or 1 << 30
         if too_long := sum(len(link.url) > longest for link in page.links):
             self.stats.inc_value("links/too_long", too_long)
+        depth = response.meta.get("depth", 0) + 1
         ranked = (
             (
                 link.url,
-                link_quality(matcher, parent=parent, anchor=link.anchor, context=link.context, url=link.url, hops=hops),
+                self._learned(
+                    link_quality(
+                        matcher, parent=parent, anchor=link.anchor, context=link.context, url=link.url, hops=hops
+                    ),
+                    link.url,
+                    depth,
+                ),
             )
             for link in page.links
             if len(link.url) <= longest
         )
-        depth = response.meta.get("depth", 0) + 1
         scheduler: Any = self.crawler.engine.scheduler if self.crawler.engine is not None else None
         if hasattr(scheduler, "enqueue_links"):
             scheduler.enqueue_links(ranked, depth=depth, hops=hops, referrer=response.url)
@@ -161,9 +172,14 @@ class TopicRelevanceMiddleware:
             assert self.model is not None
             assert self.matcher is not None
             parent = self.model.probability(verdict.relevance)
-            quality = link_quality(self.matcher, parent=parent, anchor="", context="", url=request.url, hops=hops)
+            prior = link_quality(self.matcher, parent=parent, anchor="", context="", url=request.url, hops=hops)
+            quality = self._learned(prior, request.url, response.meta.get("depth", 0) + 1)
             TopicMeta(quality, hops, response.url).put(request.meta)
         return request
+
+    def _learned(self, prior: float, url: str, depth: int) -> float:
+        """The quality of a link, after what the crawl has learned of its surroundings."""
+        return prior if self.links is None else self.links.quality(LinkFeatures(prior, url, depth))
 
     @staticmethod
     def _hops(response: Response, verdict: Relevance) -> int:

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from extensions.journal import Journal
+from extensions.learning import SharedLearning, link_model_of
 from extensions.seedlist import SeedList
 
 if TYPE_CHECKING:
@@ -44,16 +45,22 @@ class Upkeep:
         self._reclaim_again_at = -math.inf
         self._run_id: object = None
         self._seeds: SeedList
+        self._learning: SharedLearning | None = None
         self._was_idle = False
         self._nothing_left = False
         self._idle_since: float | None = None
 
     async def begin(self, spider: Spider) -> None:
         """Once the session is open. Whoever joins others leases nothing until they have heard of it: they close their connections earlier then."""
-        if self._session.members.company:
+        session = self._session
+        if self._config.learn_links and self._config.topic:
+            model = link_model_of(self._scheduler.crawler)
+            self._learning = SharedLearning(model, session.client, session.frontier.crawl, session.agent)
+            await self._learning.recall()
+        if session.members.company:
             self.lease_again_at = time.monotonic() + self._beat_seconds
-        self._run_id = await self._session.run_id()
-        self._seeds = SeedList(self._session.client, self._config, spider)
+        self._run_id = await session.run_id()
+        self._seeds = SeedList(session.client, self._config, spider)
 
     # The heartbeat
 
@@ -74,10 +81,18 @@ class Upkeep:
         self.trips += 1
         if now >= self._reclaim_again_at:
             await session.frontier.reclaim(session.now_ms(), partitions=session.members.mine)
+        if self._learning is not None:
+            await self._learning.share()
+            self.trips += 2
         if now - self._clock_set >= CLOCK_SECONDS:
             self._clock_set = now
             await session.set_clock()
             self.trips += 1
+
+    async def keep_learned(self) -> None:
+        """Save what was learned with the crawl."""
+        if self._learning is not None:
+            await self._learning.keep()
 
     # Seeds, and the end
 

@@ -62,6 +62,7 @@ VALUES = {
     "TOPIC_MODEL": (["bm26"], "one of bm25, vector, boolean, examples", "boolean", "boolean"),
     "TOPIC_EXAMPLES": ([5], TEXT, "examples.txt", "examples.txt"),
     "TOPIC_THRESHOLD": (["-1", "low"], "a number of 0 or more, or None", "1.5", 1.5),
+    "TOPIC_LEARN_LINKS": (["perhaps"], FLAG, "False", False),
     "TOPIC_TUNNEL": (["-1", "16", "2.5"], "a whole number from 0 to 15", "0", 0),
     "OUTPUT_DIR": ([5], TEXT, "output/here", "output/here"),
     "OUTPUT_PROGRESS_SECONDS": (["-1", "often"], DAY, "0", 0.0),

@@ -310,17 +310,3 @@ def test_an_overcrowded_server_keeps_its_best_urls(tmp_path, settings):
     # Thirty links in one batch leave twelve; in several, some are leased before the next comes.
     assert len(seen(tmp_path)) + stats["frontier/dropped"] == 31
     assert stats["frontier/dropped"] > 0
-
-
-def test_a_crawl_that_outgrows_its_seen_set_says_what_to_do(tmp_path, settings):
-    write_site(tmp_path / "web", "a.test", {"/": page(*(f"/{n}" for n in range(900)))})
-    with LocalWeb(tmp_path / "web") as web:
-        stats = crawl(
-            WALKER,
-            tmp_path,
-            settings
-            | web.settings()
-            | {"SEEN_EXPECTED_URLS": 10, "FRONTIER_PARTITIONS": 1, "FRONTIER_MAX_PENDING_PER_SERVER": 5},
-        )
-    assert stats["frontier/urls_discovered"] == 901
-    assert "Begin the next crawl with a greater SEEN_EXPECTED_URLS" in log_of(tmp_path)

@@ -21,9 +21,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import redis
 
 from extensions.pages import parse_page
-from extensions.scoring import CoverageModel, LinkMatcher, Topic, link_quality
+from extensions.scoring import CoverageModel, LinkFeatures, LinkMatcher, LinkModel, Topic, link_quality
 from tests.localweb.web import LocalWeb, write_site
 from tests.running import HURRY, PROJECT
 
@@ -236,7 +237,7 @@ def test_a_stored_page_has_every_documented_field(crawled):
     topic = Topic.load(TOPIC)
     model = CoverageModel(topic)
     link = next(link for link in start.links if link.url.endswith("/hives"))
-    quality = link_quality(
+    prior = link_quality(
         LinkMatcher(topic),
         parent=model.score(start.title, start.text).relevance,
         anchor="all about honey",
@@ -244,6 +245,7 @@ def test_a_stored_page_has_every_documented_field(crawled):
         url=link.url,
         hops=0,
     )
+    quality = LinkModel().quality(LinkFeatures(prior, link.url, 1))  # nothing was learned before its links were found
     # Title: one of two words of equal weight, 1/√2. Body: beekeeping half as often as honey, 1.5/(√1.25·√2).
     title_similarity, body_similarity = 0.707107, 0.948683
     assert stored == {
@@ -673,3 +675,30 @@ def test_with_scrapys_own_scheduler_links_become_requests(tmp_path, project):
     behind = project.pages()["http://a.test/10"]
     assert (behind["referrer"], behind["depth"]) == ("http://a.test/3", 2)
     assert 0 < behind["quality"] < project.pages()["http://a.test/4"]["quality"] < 1
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_links_into_folders_that_held_relevant_pages_come_first_once_that_is_learned(tmp_path, project, learns):
+    """Two folders whose links promise the same; what was found behind the first of them decides about the rest."""
+    first = [f"/{folder}/{number}" for number in range(4) for folder in ("good", "dull")]
+    later = [f"/{folder}/{number}" for number in range(10, 16) for folder in ("dull", "good")]
+    site = {"/": page(GOOD, *first)}
+    site |= {path: page(GOOD if "good" in path else DULL) for path in [*first, *later]}
+    site["/good/3"] = page(GOOD, *later)
+    write_site(tmp_path / "web", "a.test", site)
+    with LocalWeb(tmp_path / "web") as web:
+        project.run(web, TOPIC_LEARN_LINKS=learns, FRONTIER_POLICY="quality")
+        log = sorted(web.access_log(), key=lambda record: record["start_ms"])
+    order = [record["path"] for record in log if record["path"] in later]
+    assert len(order) == len(later)
+    dull_first = sum("dull" in path for path in order[:6])
+    assert dull_first <= 1 if learns else dull_first >= 2
+
+
+def test_what_was_learned_is_there_when_the_crawl_goes_on(tmp_path, project, redis_server):
+    write_site(tmp_path / "web", "a.test", {"/": page(GOOD, "/good/1"), "/good/1": page(GOOD)})
+    with LocalWeb(tmp_path / "web") as web:
+        project.run(web)
+    with redis.Redis.from_url(redis_server.url) as client:
+        state = client.hget(f"frontier:{{{project.settings['FRONTIER_CRAWL']}}}:learned", "state")
+    assert len(LinkModel.from_state(state)) == 2, "the server and the folder"

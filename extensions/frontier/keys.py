@@ -25,3 +25,13 @@ def about_key(crawl: str) -> str:
 def agents_key(crawl: str) -> str:
     """The agents of the crawl's present run: a hash."""
     return f"frontier:{{{crawl}}}:agents"
+
+
+def lessons_key(crawl: str) -> str:
+    """What agents have told each other of links: a stream."""
+    return f"frontier:{{{crawl}}}:lessons"
+
+
+def learned_key(crawl: str) -> str:
+    """The sum of it: a hash."""
+    return f"frontier:{{{crawl}}}:learned"

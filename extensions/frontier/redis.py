@@ -18,7 +18,7 @@ from extensions.errors import CrawlError, FrontierUnavailable
 from extensions.frontier.allotment import HEADS, Ask, PartitionView
 from extensions.frontier.contract import OVERDUE_LIMIT, PROMOTE_LIMIT, TOKEN_JUMP
 from extensions.frontier.faults import REDIS_FAULTS, fault_of
-from extensions.frontier.keys import about_key, agents_key, partition_key, partitions_pattern
+from extensions.frontier.keys import about_key, agents_key, learned_key, lessons_key, partition_key, partitions_pattern
 from extensions.frontier.pipeline import Call, Pipeline
 from extensions.frontier.records import (
     MAX_HOPS,
@@ -193,7 +193,8 @@ class RedisFrontier:
                     batch.clear()
             for batch in filter(None, batches.values()):
                 await self.client.unlink(*batch)
-            await self.client.delete(about_key(self.crawl), agents_key(self.crawl))
+            crawl_keys = (about_key, agents_key, lessons_key, learned_key)
+            await self.client.delete(*(key(self.crawl) for key in crawl_keys))
         except REDIS_FAULTS as error:
             raise fault_of(error) from error
 

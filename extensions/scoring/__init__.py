@@ -8,6 +8,7 @@ its model; quality is a probability, 0 to 1. Everything here is pure computation
 from extensions.scoring.choice import MODELS, make_model
 from extensions.scoring.coverage import CoverageModel
 from extensions.scoring.examples import Example, Examples, ExamplesModel
+from extensions.scoring.linkmodel import LinkFeatures, LinkModel
 from extensions.scoring.links import LinkMatcher, link_quality
 from extensions.scoring.models import BooleanModel, Model, Relevance, VectorModel
 from extensions.scoring.segment import terms
@@ -20,7 +21,9 @@ __all__ = [
     "Example",
     "Examples",
     "ExamplesModel",
+    "LinkFeatures",
     "LinkMatcher",
+    "LinkModel",
     "Model",
     "Relevance",
     "Topic",

@@ -17,10 +17,8 @@ from mmh3 import hash_bytes
 INTSET_LIMIT = 512
 """Redis's default for ``set-max-intset-entries``."""
 MEAN_AT_MOST = 300
-"""URLs a bucket at the expected size: the fullest of a million buckets then has some 390, and servers may spread unevenly over partitions."""
-MEAN_OUTGROWN = 410
-"""From here on (410 + 5·√410 > 511) one bucket in three million is past the limit, and soon all are."""
-
+"""URLs a bucket at the expected size: the fullest of a million buckets then has some 390. Where servers spread unevenly over partitions, or a crawl finds more than was
+expected, a full bucket spills into parts of its own (``lua/admit.lua``)."""
 _INDEX_AND_REMAINDER = Struct(">Ii")
 _MOST_BITS = 32
 
@@ -51,11 +49,6 @@ class SeenLayout:
     def buckets_per_partition(self) -> int:
         """Buckets in one partition."""
         return 1 << self.bits
-
-    @property
-    def outgrown_at(self) -> int:
-        """Seen URLs from which on buckets stop being intsets, and a URL costs ten times the memory: time for a warning."""
-        return self.partitions * self.buckets_per_partition * MEAN_OUTGROWN
 
     def place(self, fingerprint: bytes) -> tuple[int, int]:
         """Bucket, from 0, within the partition, and remainder, a signed 32-bit integer. Any fingerprint of any length has one."""

@@ -12,9 +12,22 @@ local function touch(s)
   end
 end
 
+-- The seen-set's bucket of a URL, or where that is full, one of the four parts behind it, and so on: so each stays an intset, however unevenly servers fall.
+-- The parts are told apart by bits of the remainder itself, so nothing more is taken for the same.
+local function remember(bucket, remainder)
+  local key, rest = prefix .. 'u:' .. bucket, nil
+  while redis.call('SCARD', key) >= 512 do
+    if redis.call('SISMEMBER', key, remainder) == 1 then return false end
+    rest = rest or tonumber(remainder)
+    key = key .. '.' .. rest % 4
+    rest = math.floor(rest / 4)
+  end
+  return redis.call('SADD', key, remainder) == 1
+end
+
 local function admit(server, member, bucket, remainder, q, depth, hops, force, payload)
   local s = load(server)
-  local unseen = redis.call('SADD', prefix .. 'u:' .. bucket, remainder) == 1
+  local unseen = remember(bucket, remainder)
   if unseen then count('seen', 1) end
   local held = s.st == 'l' and redis.call('HEXISTS', s.held, member) == 1
   local shut = closed(s) or (rules.max_depth > 0 and depth > rules.max_depth)

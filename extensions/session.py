@@ -139,7 +139,8 @@ class Session:
         if self.members.company:
             raise ConfigurationError(
                 f"SCHEDULER_FLUSH_ON_START would make the crawl {crawl} begin anew under other agents that are at work on it "
-                f"({', '.join(self.members.company)}): stop them first, or leave the setting out to join them."
+                f"({', '.join(self.members.company)}): stop them first, or leave the setting out to join them. "
+                f"One that was killed counts as at work for {self._config.lease_seconds:g} s."
             )
         await self.frontier.clear()
 

@@ -50,7 +50,7 @@ TRANSIENT = {
 }
 LASTING = {
     "NOAUTH": "Redis wants a password: put it into REDIS_URL or REDIS_PARAMS",
-    "NOPERM": "The Redis user may not do what the frontier needs: allow it EVALSHA, SCRIPT, MULTI, hashes, SCAN and the keys frontier:*",
+    "NOPERM": "The Redis user may not do what the frontier needs: allow it EVALSHA, SCRIPT, MULTI, hashes, streams, SCAN and the keys frontier:*",
     "WRONGTYPE": "A key of the frontier holds something else in Redis: begin again with -s SCHEDULER_FLUSH_ON_START=True",
 }
 CODE_OF: tuple[tuple[type[Exception], str], ...] = (

@@ -242,6 +242,8 @@ class Courier:
             start = int(now / POLL_SECONDS) * room  # another part of them each time
             helped = [others[(start + place) % len(others)] for place in range(min(room, len(others)))]
             share, rest = divmod(room, len(others))
+            # The room is given away once: its own partitions are only looked into this time.
+            asks = [Ask(ask.partition, 0) for ask in asks]
             asks += [Ask(part, share + (place < rest), OVERDUE_MS) for place, part in enumerate(helped)]
         return asks
 

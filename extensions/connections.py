@@ -17,9 +17,10 @@ Scrapy's own HTTP/1.1 download handler, with another connection pool in it. A *s
 A scheduler without these methods is neither asked nor told. Plain HTTP through a proxy shares one idle connection for each proxy, as in Scrapy;
 it is the proxy's, so `forget` leaves it alone.
 
-HTTP/2 would be a second handler with a pool of its own, and could use `Exchange` and `Connections.forget` as they are.
+HTTP/2 is not spoken. What it saves, requests that wait for each other, does not happen with one request at a time at a server; and in Python it costs
+more time of the processor for each page than HTTP/1.1 does over the same TLS (``tests/benchmarks/handlers.py`` measures it).
 
-**Private doors**, pinned by ``tests/test_connections.py``: the handler's ``_pool``; Scrapy's ``_LenientHTTP11ClientProtocol``, whose request is
+**Private doors**, pinned by ``tests/test_connections.py``: the handler's ``_pool`` and ``_contextFactory``; Scrapy's ``_LenientHTTP11ClientProtocol``, whose request is
 sent by `request` and whose `state` is ``QUIESCENT`` between requests; Twisted's ``_RetryingHTTP11ClientProtocol``,
 and the ``_aggregator`` of its TLS transports, if they have one. requirements.txt bounds both.
 """
@@ -43,6 +44,7 @@ from twisted.python.failure import Failure
 from twisted.web.client import HTTPConnectionPool, ResponseNeverReceived, _RetryingHTTP11ClientProtocol
 from zope.interface import implementer  # type: ignore[import-untyped]  # it ships none
 
+from extensions.tls import share_context
 from extensions.urls import host_port
 
 if TYPE_CHECKING:
@@ -126,6 +128,7 @@ class Connection(_LenientHTTP11ClientProtocol):
         self.idle = False
         self.wanted = True
         """False once it was forgotten: it is closed as soon as it is idle."""
+        self._gone = False
         self._carried = 0
         self._answered: Exchange | None = None
         self._opened_in: float | None = None
@@ -201,9 +204,9 @@ class Connection(_LenientHTTP11ClientProtocol):
         self.let_go()
 
     def let_go(self) -> Deferred[None]:
-        """Close it now; fires when it is closed. Not told as the server's doing."""
+        """Close it now, if it is not closed yet; fires when it is closed. Not told as the server's doing."""
         closed: Deferred[None] = self.abort()  # type: ignore[no-untyped-call]
-        if self.transport is not None:
+        if self.transport is not None and not self._gone:  # what is left of TLS then cannot be closed
             self.transport.abortConnection()
         return closed
 
@@ -214,6 +217,7 @@ class Connection(_LenientHTTP11ClientProtocol):
         cut_here = isinstance(reason.value, ConnectionAborted) or (self.state != "QUIESCENT" and self._disconnecting)
         if not cut_here and self.state != "ABORTING":
             self._server_ends_it()
+        self._gone = True
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
         self.pool.gone(self)
         if self._agreement is not None:
@@ -364,6 +368,7 @@ class ConnectionHandler(HTTP11DownloadHandler):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._pool = Connections.of(crawler)
+        share_context(self._contextFactory)
 
     async def download_request(self, request: Request) -> Response:
         """Raises `LeaseLost` if the scheduler forbids, and what Scrapy's own handler raises."""

@@ -276,6 +276,13 @@ class Downloader(scrapy.Spider):
         self.crawler.signals.disconnect(stop, signals.bytes_received)
         return said
 
+    async def scene_cut_there(self):
+        return [
+            await self.get(f"{scheme}://torn.test/{path}")
+            for scheme in ("http", "https")
+            for path in ("0", "torn", "0", "reset", "0")
+        ]
+
     async def scene_proxy(self):
         proxy = f"http://127.0.0.1:{self.settings['LOCALWEB_HTTP_PORT']}"
         said = [await self.get(f"http://{host}/0", proxy=proxy) for host in ("p1.test", "p2.test", "p1.test")]
@@ -301,7 +308,7 @@ class Downloader(scrapy.Spider):
 def told(tmp_path_factory):
     """Scenes of the diary, the access log by host, and the crawl's log."""
     folder = tmp_path_factory.mktemp("connections")
-    for host in "persist", "forget", "slow", "fence", "three", "cut", "p1", "p2", "tunnel", "left":
+    for host in "persist", "forget", "slow", "fence", "three", "cut", "torn", "p1", "p2", "tunnel", "left":
         write_site(folder / "web", f"{host}.test", {f"/{n}": f"page {n}" for n in range(4)})
     write_site(folder / "web", "cut.test", {"/big": "x" * 1000, "/hang": "page", "/stop": "x" * 300_000})
     write_site(folder / "web", "fence.test", {"/first": "page", "/last": "page"})
@@ -309,6 +316,7 @@ def told(tmp_path_factory):
         "three.test": {"max_requests": 3},
         "slow.test": {"latency_ms": 400},
         "cut.test": {"faults": [{"path": "/hang", "kind": "hang"}]},
+        "torn.test": {"faults": [{"path": "/torn", "kind": "truncate"}, {"path": "/reset", "kind": "reset"}]},
     }
     with LocalWeb(folder / "web", behaviour={"hosts": hosts}) as web:
         settings = web.settings() | {
@@ -455,6 +463,10 @@ def test_what_is_cut_short_here_is_not_told_and_its_connection_never_meets_the_n
     assert len(events(told, "cut_here", "connected")) == 6
 
 
+def test_an_answer_that_the_server_cuts_short_fails_with_scrapys_own_error(told):
+    assert said(told, "cut_there") == [200, "ResponseDataLossError", 200, "DownloadFailedError", 200] * 2
+
+
 def test_a_proxy_is_not_forgotten_with_a_server_behind_it(told):
     assert said(told, "proxy") == [200] * 4
     numbers = connections_of(told, "p1.test") + connections_of(told, "p2.test")
@@ -503,6 +515,7 @@ def test_the_private_doors_are_where_they_were():
     source = inspect.getsource(HTTP11DownloadHandler)
     assert "pool=self._pool" in source, "the agents of Scrapy's handler would not use our pool: no fence"
     assert "self._pool.closeCachedConnections()" in source, "open connections would outlive the crawl"
+    assert "contextFactory=self._contextFactory" in source, "each TLS connection would make a context of its own again"
     assert issubclass(ConnectionHandler, HTTP11DownloadHandler)
     assert issubclass(Connections, HTTPConnectionPool)
     fresh = _LenientHTTP11ClientProtocol(lambda _: None)

@@ -20,7 +20,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from extensions.frontier.embedded import EmbeddedRedis
 from settings import base
@@ -28,8 +28,12 @@ from tests.benchmarks import plainscrapy
 from tests.benchmarks.meter import STARTED
 from tests.localweb.web import PROJECT, LocalWeb
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 CRAWLERS = ("ours", "scrapy", "scrapy_redis", "fetch_only")
 METER = "tests.benchmarks.meter.Meter"
+METER_FILE = "meter.json"
 ROBOTS = "/robots.txt"
 LONGEST_SECONDS = 1800.0
 
@@ -91,11 +95,10 @@ class Crawl:
             try:
                 settings = web.settings() | self._common() | self._own(crawler, redis)
                 settings |= {"METER_PROFILE": str(profile)} if profile else {}
-                self._process(folder, crawler, settings)
+                found = self._process(folder, crawler, settings)
             finally:
                 redis_cpu = _cpu_of(redis.stop) if redis is not None else 0.0
             web_cpu = _cpu_of(web.stop)
-            found = json.loads((folder / "meter.json").read_text())
             log = web.access_log()
         return Measured(
             crawler=crawler,
@@ -124,7 +127,7 @@ class Crawl:
             "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
             "DOWNLOAD_DELAY": 0,
             "ROBOTSTXT_OBEY": self.robots,
-            "METER_FILE": "meter.json",
+            "METER_FILE": METER_FILE,
             "LOG_LEVEL": "INFO",
         }
 
@@ -147,29 +150,38 @@ class Crawl:
             found |= plainscrapy.SCRAPY_REDIS | {"REDIS_URL": redis.url}
         return found
 
-    def _process(self, folder: Path, crawler: str, settings: dict[str, Any]) -> None:
-        ours = crawler == "ours"
-        module = "settings.base" if ours else plainscrapy.__name__
-        (folder / "scrapy.cfg").write_text(f"[settings]\ndefault = {module}\n")
-        spider = "topic" if ours else "fetch_only" if crawler == "fetch_only" else "links"
-        command = [sys.executable, "-m", "scrapy", "crawl", spider]
-        if ours:
-            command += ["-a", f"topic={self.topic}", "-a", "seeds=@seeds.txt"]
-        command += [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
-        log = folder / "crawl.log"
-        with log.open("wb") as output:
-            status = subprocess.run(
-                command,
-                cwd=folder,
-                env=os.environ | {"PYTHONPATH": str(PROJECT), STARTED: str(time.time())},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                timeout=LONGEST_SECONDS,
-                check=False,
-            ).returncode
-        if status or not (folder / "meter.json").exists():
-            raise RuntimeError(f"The crawl by {crawler} failed:\n{log.read_text(errors='replace')[-5000:]}")
+    def _process(self, folder: Path, crawler: str, settings: dict[str, Any]) -> dict[str, Any]:
+        if crawler == "ours":
+            arguments = ("-a", f"topic={self.topic}", "-a", "seeds=@seeds.txt")
+            return scrapy_process(folder, "settings.base", "topic", settings, arguments)
+        spider = "fetch_only" if crawler == "fetch_only" else "links"
+        return scrapy_process(folder, plainscrapy.__name__, spider, settings)
+
+
+def scrapy_process(
+    folder: Path, module: str, spider: str, settings: dict[str, Any], arguments: Sequence[str] = ()
+) -> dict[str, Any]:
+    """One ``scrapy crawl`` in that folder with those settings on top of a module's; what the `Meter` found. Raises as `Crawl.run`."""
+    (folder / "scrapy.cfg").write_text(f"[settings]\ndefault = {module}\n")
+    command = [sys.executable, "-m", "scrapy", "crawl", spider, *arguments]
+    command += [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+    log = folder / "crawl.log"
+    path = os.pathsep.join(filter(None, (str(PROJECT), os.environ.get("PYTHONPATH"))))
+    with log.open("wb") as output:
+        status = subprocess.run(
+            command,
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": path, STARTED: str(time.time())},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            timeout=LONGEST_SECONDS,
+            check=False,
+        ).returncode
+    if status or not (folder / METER_FILE).exists():
+        raise RuntimeError(f"The crawl by {spider} failed:\n{log.read_text(errors='replace')[-5000:]}")
+    found: dict[str, Any] = json.loads((folder / METER_FILE).read_text())
+    return found
 
 
 def _cpu_of(stop: Any) -> float:

@@ -70,7 +70,8 @@ class FetchOnlySpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         for url in self.urls:
-            yield Request(url, dont_filter=True)
+            # A slot for each port, as for each host: that is a server.
+            yield Request(url, dont_filter=True, meta={"download_slot": url.split("/", 3)[2]})
 
     def parse(self, response: Response) -> None:
         """Nothing."""

@@ -73,11 +73,19 @@ class Meter:
         self._found["wall_seconds"] = time.monotonic() - self._wall
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         self._found["children_cpu_seconds"] = children.ru_utime + children.ru_stime
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        self._found["peak_memory_mb"] = peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+        self._found["peak_memory_mb"] = _peak_memory_mb()
         assert self._crawler.stats is not None
         stats = self._crawler.stats.get_stats()
         self._found["stats"] = {name: value for name, value in stats.items() if isinstance(value, (int, float))}
         answered, robots = "downloader/response_status_count/200", "robotstxt/response_status_count/200"
         self._found["pages"] = stats.get(answered, 0) - stats.get(robots, 0)
         self._path.write_text(json.dumps(self._found))
+
+
+def _peak_memory_mb() -> float:
+    """Of this process alone: on Linux ru_maxrss begins at what the process that started this one had."""
+    if (status := Path("/proc/self/status")).exists():
+        lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return int(lines["VmHWM"].split()[0]) / (1 << 10)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

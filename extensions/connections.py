@@ -21,8 +21,8 @@ HTTP/2 is not spoken. What it saves, requests that wait for each other, does not
 more time of the processor for each page than HTTP/1.1 does over the same TLS (``tests/benchmarks/handlers.py`` measures it).
 
 **Private doors**, pinned by ``tests/test_connections.py``: the handler's ``_pool`` and ``_contextFactory``; Scrapy's ``_LenientHTTP11ClientProtocol``, whose request is
-sent by `request` and whose `state` is ``QUIESCENT`` between requests; Twisted's ``_RetryingHTTP11ClientProtocol``,
-and the ``_aggregator`` of its TLS transports, if they have one. requirements.txt bounds both.
+sent by `request` and whose `state` is ``QUIESCENT`` between requests; Twisted's ``_RetryingHTTP11ClientProtocol``;
+and what `tls` and `writing` name. requirements.txt bounds both.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from zope.interface import implementer  # type: ignore[import-untyped]  # it shi
 
 from extensions.tls import share_context
 from extensions.urls import host_port
+from extensions.writing import written_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -189,9 +190,9 @@ class Connection(_LenientHTTP11ClientProtocol):
             self._answered = exchange
             return response
 
-        # Before Scrapy's own callbacks: the body of a short answer may be complete with its head.
-        sent: Deferred[IResponse] = super().request(request).addCallback(answered)
-        flush(self.transport)
+        with written_at_once(self.transport):
+            # Before Scrapy's own callbacks: the body of a short answer may be complete with its head.
+            sent: Deferred[IResponse] = super().request(request).addCallback(answered)
         return sent
 
     # Closing
@@ -235,16 +236,6 @@ class Connection(_LenientHTTP11ClientProtocol):
             self._answered.disconnected(carried)
 
 
-def flush(transport: Any) -> None:
-    """Hand what is buffered to the system now. In the reactor's next turn this process may have slept, and the lease be over."""
-    if (small_writes := getattr(transport, "_aggregator", None)) is not None:  # TLS
-        small_writes.flush()
-        transport = transport.transport
-    write = getattr(transport, "doWrite", None)
-    if write is not None and getattr(transport, "connected", False):
-        write()
-
-
 class ConnectionFactory(Factory):
     """Makes one connection, for one exchange."""
 
@@ -267,7 +258,9 @@ class Connections(HTTPConnectionPool):
         super().__init__(reactor, persistent=True)  # type: ignore[no-untyped-call]
         self._clock: Any = reactor
         self._open: set[Connection] = set()
-        self._idle: dict[Hashable, tuple[Connection, Any]] = {}
+        self._idle: dict[Hashable, tuple[Connection, float]] = {}
+        """By place, since when; whoever has been idle longest comes first."""
+        self._alarm: Any = None
 
     @classmethod
     def of(cls, crawler: Crawler) -> Connections:
@@ -304,6 +297,9 @@ class Connections(HTTPConnectionPool):
         """Close all of them, those in use as well; fires when they are closed."""
         for place in list(self._idle):
             self._take(place)
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         closed = gatherResults([connection.let_go() for connection in list(self._open)])
         return closed.addCallback(lambda _: None)
 
@@ -319,8 +315,9 @@ class Connections(HTTPConnectionPool):
             connection.let_go()
             return
         connection.idle = True
-        alarm = self._clock.callLater(IDLE_SECONDS, self._too_long, connection)
-        self._idle[connection.place] = connection, alarm
+        self._idle[connection.place] = connection, monotonic()
+        if self._alarm is None:
+            self._alarm = self._clock.callLater(IDLE_SECONDS, self._end_the_idle)
 
     def gone(self, connection: Connection) -> None:
         """It is closed, by whomever."""
@@ -342,15 +339,20 @@ class Connections(HTTPConnectionPool):
     def _take(self, place: Hashable) -> Connection | None:
         if place not in self._idle:
             return None
-        connection, alarm = self._idle.pop(place)
+        connection, _ = self._idle.pop(place)
         connection.idle = False
-        if alarm.active():
-            alarm.cancel()
         return connection
 
-    def _too_long(self, connection: Connection) -> None:
-        self._take(connection.place)
-        connection.let_go()
+    def _end_the_idle(self) -> None:
+        """One alarm for all: it goes off when the connection that had been idle longest may have been so for long enough."""
+        self._alarm = None
+        now = monotonic()
+        for place, (connection, since) in list(self._idle.items()):
+            if since + IDLE_SECONDS > now:
+                self._alarm = self._clock.callLater(since + IDLE_SECONDS - now, self._end_the_idle)
+                return
+            self._take(place)
+            connection.let_go()
 
 
 _connections: WeakKeyDictionary[Crawler, Connections] = WeakKeyDictionary()

@@ -20,8 +20,11 @@ from scrapy import signals
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler, _LenientHTTP11ClientProtocol
 from scrapy.core.scheduler import Scheduler
 from scrapy.exceptions import StopDownload
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.tcp import Connection as TCPConnection
 from twisted.web.client import HTTPConnectionPool, _RetryingHTTP11ClientProtocol
 
+from extensions import connections as module
 from extensions.connections import ConnectionHandler, Connections
 from tests.localweb.web import LocalWeb, write_site
 from tests.running import HURRY, PROJECT, crawl, seen
@@ -283,6 +286,24 @@ class Downloader(scrapy.Spider):
             for path in ("0", "torn", "0", "reset", "0")
         ]
 
+    async def scene_big_request(self):
+        """More than the system takes at once."""
+        urls = [f"{scheme}://big.test/{path}" for scheme in ("http", "https") for path in (0, 1)]
+        requests = [scrapy.Request(url, method="POST", body=b"x" * 5_000_000) for url in urls]
+        return [(await self.crawler.engine.download_async(request)).status for request in requests]
+
+    async def scene_idle_too_long(self):
+        await maybe_deferred_to_future(self.connections.closeCachedConnections())
+        usual, module.IDLE_SECONDS = module.IDLE_SECONDS, 0.2
+        async with RawServer(KEPT) as one, RawServer(KEPT) as other:
+            said = [await self.get(one.server + "/")]
+            await asyncio.sleep(0.1)
+            said.append(await self.get(other.server + "/"))
+            for server in one, other:
+                await asyncio.wait_for(server.ended.wait(), 10)
+        module.IDLE_SECONDS = usual
+        return said
+
     async def scene_proxy(self):
         proxy = f"http://127.0.0.1:{self.settings['LOCALWEB_HTTP_PORT']}"
         said = [await self.get(f"http://{host}/0", proxy=proxy) for host in ("p1.test", "p2.test", "p1.test")]
@@ -308,7 +329,7 @@ class Downloader(scrapy.Spider):
 def told(tmp_path_factory):
     """Scenes of the diary, the access log by host, and the crawl's log."""
     folder = tmp_path_factory.mktemp("connections")
-    for host in "persist", "forget", "slow", "fence", "three", "cut", "torn", "p1", "p2", "tunnel", "left":
+    for host in "persist", "forget", "slow", "fence", "three", "cut", "torn", "big", "p1", "p2", "tunnel", "left":
         write_site(folder / "web", f"{host}.test", {f"/{n}": f"page {n}" for n in range(4)})
     write_site(folder / "web", "cut.test", {"/big": "x" * 1000, "/hang": "page", "/stop": "x" * 300_000})
     write_site(folder / "web", "fence.test", {"/first": "page", "/last": "page"})
@@ -467,6 +488,16 @@ def test_an_answer_that_the_server_cuts_short_fails_with_scrapys_own_error(told)
     assert said(told, "cut_there") == [200, "ResponseDataLossError", 200, "DownloadFailedError", 200] * 2
 
 
+def test_a_request_that_the_system_does_not_take_at_once_is_sent_whole(told):
+    assert said(told, "big_request") == [200] * 4
+    assert len(events(told, "big_request", "asked")) == 4
+
+
+def test_connections_that_nobody_uses_any_more_are_closed_each_in_its_time_and_not_told(told):
+    assert said(told, "idle_too_long") == [200, 200]
+    assert not events(told, "idle_too_long", "disconnected")
+
+
 def test_a_proxy_is_not_forgotten_with_a_server_behind_it(told):
     assert said(told, "proxy") == [200] * 4
     numbers = connections_of(told, "p1.test") + connections_of(told, "p2.test")
@@ -518,6 +549,7 @@ def test_the_private_doors_are_where_they_were():
     assert "contextFactory=self._contextFactory" in source, "each TLS connection would make a context of its own again"
     assert issubclass(ConnectionHandler, HTTP11DownloadHandler)
     assert issubclass(Connections, HTTPConnectionPool)
+    assert {"dataBuffer", "disconnecting", "connected", "doWrite", "startWriting"} <= set(dir(TCPConnection))
     fresh = _LenientHTTP11ClientProtocol(lambda _: None)
     assert fresh.state == "QUIESCENT", "a connection between requests would not be told from one in use"
     assert {"request", "abort", "connectionLost"} <= set(dir(fresh))

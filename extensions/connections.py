@@ -22,7 +22,7 @@ more time of the processor for each page than HTTP/1.1 does over the same TLS (`
 
 **Private doors**, pinned by ``tests/test_connections.py``: the handler's ``_pool`` and ``_contextFactory``; Scrapy's ``_LenientHTTP11ClientProtocol``, whose request is
 sent by `request` and whose `state` is ``QUIESCENT`` between requests; Twisted's ``_RetryingHTTP11ClientProtocol``;
-and what `tls` and `writing` name. requirements.txt bounds both.
+and what `tls`, `endpoints` and `writing` name. requirements.txt bounds both.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from twisted.python.failure import Failure
 from twisted.web.client import HTTPConnectionPool, ResponseNeverReceived, _RetryingHTTP11ClientProtocol
 from zope.interface import implementer  # type: ignore[import-untyped]  # it ships none
 
+from extensions.endpoints import straight
 from extensions.tls import share_context
 from extensions.urls import host_port
 from extensions.writing import written_at_once
@@ -333,7 +334,7 @@ class Connections(HTTPConnectionPool):
             connection.use_for(exchange)
             return connection.opened(began)
 
-        connecting: Deferred[Connection] = endpoint.connect(ConnectionFactory(self, key, exchange))
+        connecting: Deferred[Connection] = straight(endpoint).connect(ConnectionFactory(self, key, exchange))
         return connecting.addCallback(opened)
 
     def _take(self, place: Hashable) -> Connection | None:

@@ -12,14 +12,14 @@ breadth_first ``-order``; performance ``P / T(P)``; quality: the quality of the 
 ``(q₁+…+qₖ) / T(k)`` for k = 1…P over the k first URLs; with ``T(k) = max(2c + k·r + (k−1)·d, 0.001)``.
 Equal ranks: the lexicographically greatest server (as bytes) first.
 
-**Length** of a lease: for capability the k of that maximum, the greatest of equals; otherwise P; 1 where
+**Length** of a lease: for capability the k of that maximum, the greatest of equals, as it was when the server was ranked; otherwise P; 1 where
 ``keep_open_ms > 0`` and the server's delay reaches it. A capability lease that is *not contested* (see lease) may be longer: the k of the maximum with d = 0 in T, among the
 first ``1 + ⌊keep_open_ms / max(delay_ms, 1)⌋`` if ``keep_open_ms > 0``.
 
 **Estimates** of a server start as None and read as the prior of `Rules`; the first measurement replaces the prior, each
 later one m gives ``alpha * estimate + (1 - alpha) * m``.
 
-**admit**, for each candidate in turn:
+**admit**, server by server in the order in which the batch first names them, and for each candidate of a server in turn:
 
 1. If it was seen and is not forced, or its member is queued or leased already: if it is queued and the new q is greater than its q, the
    score gets the new q, the lesser depth and the lesser hops, and keeps its sequence: *raised*; otherwise *duplicate*.
@@ -30,7 +30,7 @@ later one m gives ``alpha * estimate + (1 - alpha) * m``.
    is *evicted* with its payload.
 4. It is queued with the server's next sequence: *admitted*.
 
-Then every server that got or raised a URL and is not leased is placed, in the order in which the batch first touched it. *Placing* a server: no URL queued:
+Then every server that got or raised a URL and is not leased is placed, in that order. *Placing* a server: no URL queued:
 idle. Was it idle (or released just now), it takes the next `order` of the partition: one
 more than the last, but at least now, so that turns compare between partitions. Due at or before now: ready, with its rank; otherwise waiting.
 A server that is waiting stays so until `lease` promotes it.

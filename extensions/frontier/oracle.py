@@ -101,7 +101,8 @@ class DictFrontier:
         """Seen test, bounds, URL queue, server rank."""
         before = self.stats()
         touched: dict[str, _Server] = {}
-        for candidate in candidates:
+        named = {name: place for place, name in enumerate(dict.fromkeys(one.server for one in candidates))}
+        for candidate in sorted(candidates, key=lambda one: named[one.server]):
             server = self._servers.get(candidate.server) or _Server(candidate.server)
             if self._admit_one(server, candidate):
                 self._servers[server.name] = touched[server.name] = server

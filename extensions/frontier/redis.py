@@ -21,6 +21,7 @@ from extensions.frontier.faults import REDIS_FAULTS, fault_of
 from extensions.frontier.keys import about_key, agents_key, learned_key, lessons_key, partition_key, partitions_pattern
 from extensions.frontier.pipeline import Call, Pipeline
 from extensions.frontier.records import (
+    MAX_DEPTH,
     MAX_HOPS,
     QUALITY_STEPS,
     Admission,
@@ -32,6 +33,7 @@ from extensions.frontier.records import (
     Settlement,
     Stats,
 )
+from extensions.frontier.score import HOPS_BITS, QUALITY_BELOW
 from extensions.frontier.scripts import script
 from extensions.urls.fingerprints import partition_of
 
@@ -72,6 +74,7 @@ class RedisFrontier:
         self.crawl = crawl
         self.partitions = partitions
         self.orders_by_quality = rules.policy.orders_by_quality
+        self._max_depth = rules.max_depth
         self.pipeline = Pipeline(client, crawl, _packed(asdict(rules) | {"policy": rules.policy.value}))
         self._turn = 0
 
@@ -90,11 +93,8 @@ class RedisFrontier:
         """Open up to `count` servers; also the earliest instant at which another one becomes due."""
         asks = self._shares(count, overdue_ms)
         replies = await self.pipeline.run_all([self._lease_call(now_ms, agent, ask, lease_ms) for ask in asks])
-        dues = [
-            view.next_due_ms for ask, reply in zip(asks, replies, strict=True) if (view := _view(ask.partition, reply))
-        ]
-        leases = [lease for reply in replies for lease in _leases(reply)]
-        return leases, min((due for due in dues if due is not None), default=None)
+        leases, views = self._leased(asks, replies)
+        return leases, min((view.next_due_ms for view in views if view.next_due_ms is not None), default=None)
 
     async def settle(self, now_ms: int, settlements: Sequence[Settlement]) -> list[bool]:
         """Acknowledge URLs of leases; False for each whose token is stale."""
@@ -143,18 +143,15 @@ class RedisFrontier:
         errors = [reply for reply in replies if isinstance(reply, CrawlError)]
         sent = iter(replies)
         admitted, settled, renewed, leased = ([next(sent) for _ in part] for part in (admits, settles, renews, leases))
+        found, views = self._leased(asks, leased)
         return Exchange(
             admission=_admission(_good(admitted)),
             all_admitted=len(_good(admitted)) == len(admits),
             accepted=tuple(_accepted(settled, places, len(settlements))),
             stale=frozenset(_stale(_good(renewed))),
             all_renewed=len(_good(renewed)) == len(renews),
-            leases=tuple(lease for reply in _good(leased) for lease in _leases(reply)),
-            views=tuple(
-                _view(ask.partition, reply)
-                for ask, reply in zip(asks, leased, strict=True)
-                if not isinstance(reply, CrawlError)
-            ),
+            leases=tuple(found),
+            views=tuple(views),
             # What will not mend by waiting comes first.
             error=min(errors, key=lambda error: isinstance(error, FrontierUnavailable), default=None),
         )
@@ -172,9 +169,9 @@ class RedisFrontier:
             [Call(script("peek"), number, arguments) for number in range(self.partitions)]
         )
         rows = [
-            Peek(name.decode(), state.decode(), float(rank), queued, tuple(_url(url) for url in urls))
+            Peek(name.decode(), state.decode(), float(rank), queued, self._urls(*urls))
             for reply in replies
-            for name, state, rank, queued, urls in msgpack.unpackb(reply, raw=True)
+            for name, state, rank, queued, *urls in _unpacked(reply)
         ]
         if self.partitions > 1:
             order = {"ready": 0, "waiting": 1, "leased": 2}
@@ -214,25 +211,31 @@ class RedisFrontier:
         return partition_of(server, self.partitions) if self.partitions > 1 else 0
 
     def _admit_calls(self, now_ms: int, candidates: Sequence[Candidate]) -> list[Call]:
-        parts: dict[int, list[Any]] = defaultdict(list)
-        for one in candidates:
-            if not (one.server and one.member and one.depth >= 0 and one.hops >= 0 and math.isfinite(one.quality)):
+        parts: dict[int, tuple[list[Any], dict[bytes, int]]] = {}
+        servers: dict[str, tuple[list[Any], dict[bytes, int]]] = {}
+        for server, member, bucket, remainder, quality, depth, hops, force, payload in candidates:
+            if not (server and member and depth >= 0 and hops >= 0 and -math.inf < quality < math.inf):
+                one = Candidate(server, member, bucket, remainder, quality, depth, hops, force, payload)
                 raise ValueError(f"No URL can be queued as {one!r}")
-            parts[self.partition_of(one.server)].append(
-                [
-                    one.server,
-                    one.member,
-                    # As text: a script would write them as doubles, which takes Redis longer than this.
-                    str(one.bucket),
-                    str(one.remainder),
-                    int(min(1.0, max(0.0, one.quality)) * QUALITY_STEPS + 0.5),
-                    one.depth,
-                    min(one.hops, MAX_HOPS),
-                    int(one.force),
-                    one.payload,
-                ]
+            if server not in servers:
+                arguments, payloads = parts.setdefault(self.partition_of(server), ([], {b"": 0}))
+                servers[server] = [], payloads
+                arguments += (server, servers[server][0])
+            row, payloads = servers[server]
+            too_deep = 0 < self._max_depth < depth
+            row += (
+                member,
+                # As text: a script would write them as doubles, which takes Redis longer than this.
+                str(bucket),
+                str(remainder),
+                int(quality * QUALITY_STEPS + 0.5) if 0.0 < quality < 1.0 else QUALITY_STEPS * (quality > 0),
+                min(MAX_DEPTH, depth) << 4 | min(MAX_HOPS, hops),
+                payloads.setdefault(payload, len(payloads)) << 2 | too_deep << 1 | force,
             )
-        return [Call(script("admit"), partition, _packed([now_ms, rows])) for partition, rows in parts.items()]
+        return [
+            Call(script("admit"), partition, _packed([now_ms, list(payloads)[1:], *arguments]))
+            for partition, (arguments, payloads) in parts.items()
+        ]
 
     def _settle_calls(self, now_ms: int, settlements: Sequence[Settlement]) -> tuple[list[Call], list[list[int]]]:
         parts: dict[int, list[int]] = defaultdict(list)
@@ -265,10 +268,54 @@ class RedisFrontier:
         limits = [PROMOTE_LIMIT, HEADS, ask.overdue_ms, OVERDUE_LIMIT]
         return Call(script("lease"), ask.partition, _packed([now_ms, agent, ask.servers, lease_ms, *limits]))
 
+    # What comes back
+
+    def _leased(self, asks: Sequence[Ask], replies: Sequence[Any]) -> tuple[list[Lease], list[PartitionView]]:
+        """Of the partitions that have answered."""
+        leases, views = [], []
+        for ask, reply in zip(asks, replies, strict=True):
+            if isinstance(reply, CrawlError):
+                continue
+            rows, due, queued, leased, ready, ranks = _unpacked(reply)
+            leases += [self._lease(*row) for row in rows]
+            next_due = None if due == b"" else int(float(due))
+            views.append(PartitionView(ask.partition, next_due, queued, leased, ready, tuple(map(float, ranks))))
+        return leases, views
+
+    def _lease(self, server: bytes, token: int, deadline: int, due: int, *estimates_and_held: Any) -> Lease:
+        delay_ms, connection_ms, response_ms, held = estimates_and_held
+        members, scores, places, payloads = _unpacked(held)
+        payload_at = [b"", *payloads]
+        urls = self._urls(members, scores, [payload_at[place] for place in places])
+        times = float(delay_ms), float(connection_ms), float(response_ms)
+        return Lease(server.decode(), token, deadline, due, *times, urls)
+
+    def _urls(
+        self, members: Sequence[bytes], scores: Sequence[int], payloads: Sequence[bytes]
+    ) -> tuple[LeasedUrl, ...]:
+        """What `score.unpack` says of each, at less cost."""
+        above = QUALITY_BELOW[self.orders_by_quality]
+        return tuple(
+            [
+                LeasedUrl(
+                    member.decode(),
+                    (score >> above & QUALITY_STEPS) / QUALITY_STEPS,
+                    score >> HOPS_BITS & MAX_DEPTH,
+                    score & MAX_HOPS,
+                    payload,
+                )
+                for member, score, payload in zip(members, scores, payloads, strict=True)
+            ]
+        )
+
 
 def _packed(arguments: Any) -> bytes:
     packed: bytes = msgpack.packb(arguments, use_bin_type=False)
     return packed
+
+
+def _unpacked(reply: bytes) -> Any:
+    return msgpack.unpackb(reply, raw=True)
 
 
 def _settlement(one: Settlement) -> list[Any]:
@@ -278,7 +325,8 @@ def _settlement(one: Settlement) -> list[Any]:
     return [
         one.server,
         one.token,
-        one.done,
+        # With lengths as Redis writes them, so that a script can compare it with what it has written.
+        msgpack.packb(one.done) if one.done else b"",
         one.pages,
         one.failures,
         one.connection_ms,
@@ -291,7 +339,8 @@ def _settlement(one: Settlement) -> list[Any]:
 
 
 def _admission(replies: Sequence[Any]) -> Admission:
-    return Admission(*(sum(column) for column in zip(*replies, strict=True))) if replies else Admission()
+    rows = [_unpacked(reply) for reply in replies]
+    return Admission(*(sum(column) for column in zip(*rows, strict=True))) if rows else Admission()
 
 
 def _good(replies: Sequence[Any]) -> list[Any]:
@@ -302,37 +351,10 @@ def _accepted(replies: Sequence[Any], places: Sequence[Sequence[int]], size: int
     accepted: list[bool | None] = [None] * size
     for row, where in zip(replies, places, strict=True):
         if not isinstance(row, CrawlError):
-            for place, reply in zip(where, row, strict=True):
+            for place, reply in zip(where, _unpacked(row), strict=True):
                 accepted[place] = bool(reply)
     return accepted
 
 
 def _stale(replies: Sequence[Any]) -> list[str]:
-    return [server.decode() for reply in replies for server in reply]
-
-
-def _leases(reply: Sequence[Any]) -> list[Lease]:
-    return [
-        Lease(
-            server=row[0].decode(),
-            token=row[1],
-            deadline_ms=row[2],
-            due_ms=row[3],
-            delay_ms=float(row[4]),
-            connection_ms=float(row[5]),
-            response_ms=float(row[6]),
-            urls=tuple(_url(url) for url in row[7]),
-        )
-        for row in msgpack.unpackb(reply[0], raw=True)
-    ]
-
-
-def _view(partition: int, reply: Sequence[Any]) -> PartitionView:
-    _, due, queued, leased, ready, ranks = reply
-    next_due = None if due == b"" else int(float(due))
-    return PartitionView(partition, next_due, queued, leased, ready, tuple(float(rank) for rank in ranks))
-
-
-def _url(row: Sequence[Any]) -> LeasedUrl:
-    member, q, depth, hops, payload = row
-    return LeasedUrl(member.decode(), q / QUALITY_STEPS, depth, hops, payload)
+    return [server.decode() for reply in replies for server in _unpacked(reply)]

@@ -18,6 +18,8 @@ from typing import NamedTuple
 from extensions.frontier.records import MAX_DEPTH, MAX_HOPS, MAX_SEQUENCE, QUALITY_STEPS
 
 QUALITY_BITS, SEQUENCE_BITS, DEPTH_BITS, HOPS_BITS = 14, 25, 10, 4
+QUALITY_BELOW = {True: SEQUENCE_BITS + DEPTH_BITS + HOPS_BITS, False: DEPTH_BITS + HOPS_BITS}
+"""How many bits are below the quality where it comes first, and where the sequence does."""
 
 
 class Fields(NamedTuple):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+SHARED = ("common", "payloads", "ranks", "places")
+
 
 @dataclass(frozen=True, slots=True)
 class Script:
@@ -21,5 +23,5 @@ class Script:
 def script(name: str) -> Script:
     """The script of a verb, with what all of them share in front."""
     folder = files("extensions.frontier") / "lua"
-    source = (folder / "common.lua").read_text("utf-8") + (folder / f"{name}.lua").read_text("utf-8")
+    source = "".join((folder / f"{part}.lua").read_text("utf-8") for part in (*SHARED, name))
     return Script(name, source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())

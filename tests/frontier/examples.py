@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+import msgpack
+
 from extensions.frontier.records import QUALITY_STEPS, Candidate, Settlement
 
 if TYPE_CHECKING:
@@ -73,3 +75,16 @@ def done(lease: Lease, *, release: bool = True, **fields: Any) -> Settlement:
 def given_back(lease: Lease, **fields: Any) -> Settlement:
     """None of a lease's URLs is done, and the server is free again."""
     return Settlement(lease.server, lease.token, release=True, **fields)
+
+
+SEQUENCE = 2
+"""Where the number of insertions is in what Redis knows of a server (`record` in ``lua/common.lua``)."""
+
+
+def counted_to(stored: bytes, sequence: int) -> bytes:
+    """What Redis knows of a server, as if it had already got so many URLs: millions, which no test can offer."""
+    unpacker = msgpack.Unpacker(raw=True)
+    unpacker.feed(stored)
+    fields = list(unpacker)
+    fields[SEQUENCE] = sequence
+    return b"".join(msgpack.packb(one, use_bin_type=False) for one in fields)

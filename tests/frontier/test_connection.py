@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+import msgpack
 import pytest
 import redis.exceptions as theirs
 from hypothesis import given
@@ -161,7 +162,7 @@ async def test_each_call_is_answered_for_itself(server: Server):
     replies = await frontier.pipeline.run(frontier._admit_calls(0, candidates))
     kinds = {frontier.partition_of(one.server): reply for one, reply in zip(candidates, replies, strict=True)}
     assert isinstance(kinds[0], FrontierBroken)
-    assert kinds[1][0] == 1
+    assert msgpack.unpackb(kinds[1])[0] == 1
     with pytest.raises(FrontierBroken):
         await frontier.admit(0, candidates)
     await client.aclose()

@@ -397,12 +397,12 @@ def test_server_that_was_idle_goes_to_the_end(partition: PartitionFactory) -> No
     assert servers(frontier, "ready") == ["b", "a"]
 
 
-def test_turns_go_by_the_first_url_a_server_gets_in_a_batch(partition: PartitionFactory) -> None:
+def test_turns_go_by_the_order_in_which_a_batch_names_servers(partition: PartitionFactory) -> None:
     frontier = partition(TURNS)
     frontier.admit(0, [url("a", "/seen")])
     frontier.settle(0, done(lease_one(frontier)))
     frontier.admit(0, [url("a", "/seen"), url("b", "/1"), url("a", "/1"), url("b", "/2")])
-    assert servers(frontier, "ready") == ["b", "a"]
+    assert servers(frontier, "ready") == ["a", "b"]
 
 
 def test_released_server_goes_to_the_end(partition: PartitionFactory) -> None:

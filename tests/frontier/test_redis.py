@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +15,7 @@ from extensions.frontier.oracle import DictFrontier
 from extensions.frontier.records import MAX_SEQUENCE, Admission, Policy, Rules, Settlement, Stats
 from extensions.frontier.redis import RedisFrontier
 from extensions.frontier.scripts import script
-from tests.frontier.examples import done, given_back, lease_all, lease_one, members, servers, url
+from tests.frontier.examples import counted_to, done, given_back, lease_all, lease_one, members, servers, url
 
 if TYPE_CHECKING:
     from tests.conftest import RedisServer
@@ -49,7 +48,7 @@ def test_impossible_candidate_is_refused_and_its_batch_with_it(
 ) -> None:
     frontier = redis_partition(RULES)
     with pytest.raises(ValueError):
-        frontier.admit(0, [url("a", "/good"), replace(url("a", "/bad"), **fields)])
+        frontier.admit(0, [url("a", "/good"), url("a", "/bad")._replace(**fields)])
     assert frontier.stats() == Stats()
 
 
@@ -252,10 +251,10 @@ def test_clear_leaves_no_key_behind(redis_partition: Factory) -> None:
 
 def test_closed_server_leaves_no_queue_and_no_payload_behind(redis_partition: Factory) -> None:
     frontier = redis_partition(Rules(policy=Policy.QUALITY, requests_per_connection=2, max_pages=1))
-    batch = [url("a", f"\0{n}", payload=b"p", bucket=0, remainder=n) for n in range(5)]
+    batch = [url("a", f"{first}{n}", payload=b"p", bucket=0, remainder=n) for n, first in enumerate("\0/\0//")]
     frontier.admit(0, batch)
     lease = lease_one(frontier)
-    assert keys_of(frontier) == ["h:", "l", "m", "q:", "s:", "u:", "x:"]
+    assert keys_of(frontier) == ["h:", "l", "m", "q:", "s:", "u:", "x:", "y:"]
     frontier.settle(0, Settlement("a", lease.token, done=("\x000",), pages=1, release=True))
     assert frontier.stats() == Stats(servers=1, seen=5, admitted=5, settled=1, dropped=4)
     assert keys_of(frontier) == ["m", "s:", "u:"]
@@ -282,7 +281,7 @@ def test_thousands_of_urls_of_one_server_are_leased_given_back_and_dropped(redis
 
 def test_seen_set_stays_small_however_many_urls_fall_into_one_bucket(redis_partition: Factory) -> None:
     frontier = redis_partition(RULES)
-    urls = [replace(url("a", f"/{n}"), bucket=7, remainder=n * 1_000_003 % 2**32 - 2**31) for n in range(6000)]
+    urls = [url("a", f"/{n}")._replace(bucket=7, remainder=n * 1_000_003 % 2**32 - 2**31) for n in range(6000)]
     for first in range(0, len(urls), 1500):
         frontier.admit(0, urls[first : first + 1500])
     assert frontier.stats().seen == 6000
@@ -333,7 +332,11 @@ def test_full_queue_takes_no_equal_that_is_as_young_as_can_be(redis_partition: F
 
 
 def count_insertions(frontier: SynchronousFrontier, oracle: DictFrontier, sequence: int) -> None:
-    """As if server a had already got so many URLs: millions, which no test can offer."""
-    key = f"frontier:{{{frontier.frontier.crawl}:0}}:s:a"
-    frontier.loop.run_until_complete(frontier.frontier.client.hset(key, "seq", str(sequence)))
+    """Of server a, on both sides."""
+    key, client, run = (
+        f"frontier:{{{frontier.frontier.crawl}:0}}:s:a",
+        frontier.frontier.client,
+        frontier.loop.run_until_complete,
+    )
+    run(client.set(key, counted_to(run(client.get(key)), sequence)))
     oracle._servers["a"].sequence = sequence

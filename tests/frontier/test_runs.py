@@ -6,18 +6,21 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgpack
 import pytest
 import redis
 
 from extensions.frontier.oracle import DictFrontier
 from extensions.frontier.records import MAX_SEQUENCE, Policy, Rules, Settlement
 from tests.frontier.conftest import SynchronousFrontier
-from tests.frontier.examples import done, lease_all, lease_one, members, url
+from tests.frontier.examples import counted_to, done, lease_all, lease_one, members, url
 
 if TYPE_CHECKING:
     from tests.conftest import RedisServer
 
 Factory = Callable[..., SynchronousFrontier]
+CHUNK = 32
+"""URLs whose payloads are kept together (``lua/payloads.lua``)."""
 RULES = Rules(policy=Policy.QUALITY, requests_per_connection=4)
 
 
@@ -27,18 +30,28 @@ def stored(server: RedisServer, frontier: SynchronousFrontier, kind: str, comman
         return client.execute_command(command, f"frontier:{{{frontier.frontier.crawl}:0}}:{kind}:a")
 
 
+def payloads(server: RedisServer, frontier: SynchronousFrontier) -> list[bytes]:
+    """Those that are stored for queued URLs of plain GETs, each as often as it is."""
+    with redis.Redis.from_url(server.url) as client:
+        chunks = client.hgetall(f"frontier:{{{frontier.frontier.crawl}:0}}:x:a")
+    unpacker = msgpack.Unpacker(raw=True)
+    for chunk in chunks.values():
+        unpacker.feed(chunk)
+    return sorted(list(unpacker)[1::2])
+
+
 def test_links_of_one_page_have_one_payload_and_it_goes_with_the_last_of_them(
     redis_partition: Factory, redis_server: RedisServer
 ) -> None:
     frontier = redis_partition(RULES)
     pages = [b"first page", b"second page"]
     frontier.admit(0, [url("a", f"/{page}/{n}", n / 10, payload=pages[page]) for page in (0, 1) for n in range(5)])
-    assert stored(redis_server, frontier, "x", "ZCARD") == 2
-    for left in (2, 2, 0):
+    assert payloads(redis_server, frontier) == pages
+    for left in (pages, pages, []):
         lease = lease_one(frontier)
         assert all(one.payload == pages[int(one.member[1])] for one in lease.urls)
         frontier.settle(0, done(lease))
-        assert stored(redis_server, frontier, "x", "ZCARD") == left
+        assert payloads(redis_server, frontier) == left
 
 
 def test_url_between_two_pages_that_has_no_payload_gets_none(redis_partition: Factory) -> None:
@@ -47,16 +60,29 @@ def test_url_between_two_pages_that_has_no_payload_gets_none(redis_partition: Fa
     assert {one.member: one.payload for one in lease_one(frontier).urls} == {"/1": b"one", "/2": b"", "/3": b"one"}
 
 
-def test_closed_server_keeps_the_payloads_of_what_is_held_and_no_other(
+def test_page_with_many_links_is_stored_with_every_chunk_of_them(
+    redis_partition: Factory, redis_server: RedisServer
+) -> None:
+    frontier = redis_partition(Rules(policy=Policy.QUALITY, requests_per_connection=100))
+    size = 3 * CHUNK + 1
+    frontier.admit(0, [url("a", f"/{n}", payload=b"page") for n in range(size)])
+    assert payloads(redis_server, frontier) == [b"page"] * 4
+    lease = lease_one(frontier)
+    assert [one.payload for one in lease.urls] == [b"page"] * size
+    assert stored(redis_server, frontier, "x", "EXISTS") == 0
+
+
+def test_closed_server_leaves_no_payload_though_what_is_held_has_its_own(
     redis_partition: Factory, redis_server: RedisServer
 ) -> None:
     frontier = redis_partition(Rules(policy=Policy.QUALITY, requests_per_connection=3, max_pages=1))
     frontier.admit(0, [url("a", f"/{n}", 1 - n / 100, payload=b"p%d" % (n // 2)) for n in range(20)])
     lease = lease_one(frontier)
+    assert [one.payload for one in lease.urls] == [b"p0", b"p0", b"p1"]
     frontier.settle(0, Settlement("a", lease.token, done=("/0",), pages=1))
-    assert stored(redis_server, frontier, "x", "ZCARD") == 2
-    frontier.settle(0, Settlement("a", lease.token, done=("/1", "/2"), pages=2, release=True))
     assert stored(redis_server, frontier, "x", "EXISTS") == 0
+    frontier.settle(0, Settlement("a", lease.token, done=("/1", "/2"), pages=2, release=True))
+    assert stored(redis_server, frontier, "h", "EXISTS") == 0
 
 
 def test_payloads_of_a_queue_that_has_counted_to_the_end_are_told_apart(
@@ -65,7 +91,8 @@ def test_payloads_of_a_queue_that_has_counted_to_the_end_are_told_apart(
     frontier = redis_partition(RULES)
     frontier.admit(0, [url("a", "/first", payload=b"first")])
     with redis.Redis.from_url(redis_server.url) as client:
-        client.hset(f"frontier:{{{frontier.frontier.crawl}:0}}:s:a", "seq", MAX_SEQUENCE - 1)
+        key = f"frontier:{{{frontier.frontier.crawl}:0}}:s:a"
+        client.set(key, counted_to(client.get(key), MAX_SEQUENCE - 1))
     frontier.admit(0, [url("a", f"/{n}", payload=b"%d" % n) for n in range(3)])
     lease = lease_one(frontier)
     assert {one.member: one.payload for one in lease.urls} == {
@@ -112,3 +139,19 @@ def test_what_is_left_of_a_lease_keeps_its_payload_when_it_goes_back(redis_parti
     frontier.settle(0, Settlement("a", lease.token, done=tuple(members(lease)[:2]), pages=2, release=True))
     (again,) = lease_all(frontier)
     assert [one.payload for one in again.urls] == [b"page"] * 2
+
+
+def test_payloads_that_go_back_are_those_that_were_taken(redis_partition: Factory, redis_server: RedisServer) -> None:
+    """Of three pages whose links are mixed within chunks; half of each lease is done."""
+    rng = random.Random(7)
+    frontier = redis_partition(Rules(policy=Policy.QUALITY, requests_per_connection=7))
+    batch = [url("a", f"/{n}", rng.random(), payload=rng.choice([b"", b"p", b"q", b"r"])) for n in range(100)]
+    frontier.admit(0, batch)
+    payload_of = {one.member: one.payload for one in batch}
+    while leases := lease_all(frontier):
+        (lease,) = leases
+        assert [one.payload for one in lease.urls] == [payload_of[one.member] for one in lease.urls]
+        some = tuple(rng.sample(members(lease), (len(lease.urls) + 1) // 2))
+        frontier.settle(0, Settlement("a", lease.token, done=some, pages=len(some), release=True))
+    assert frontier.stats().settled == 100
+    assert stored(redis_server, frontier, "x", "EXISTS") == 0

@@ -1,16 +1,19 @@
--- What every verb shares. Put in front of each script when it is registered (a Redis script cannot import another).
+-- What every verb shares. Put in front of each script when it is registered (a Redis script cannot import another): this, then payloads.lua, ranks.lua, places.lua.
 --
 -- KEYS[1]  the partition's counters, "frontier:{crawl:partition}:m"; all other keys of the partition share its prefix and hash tag:
 --            m            hash: counters, and the next token and order
 --            r, w, l      sorted sets of servers: ready by rank, waiting by due instant, leased by deadline
---            s:<server>   hash: what is known of a server
+--            s:<server>   msgpack: what is known of a server (`record`)
 --            q:<server>   sorted set: its URL queue, member by score (contract.py has the layout)
---            h:<server>   hash: the URLs that its lease holds, member to score
---            x:<server>   sorted set: payloads of queued and held URLs, where there are any, by the first sequence that each is for
---            y:<server>   hash: member to payload, for URLs whose sequence is MAX_SEQUENCE
+--            h:<server>   msgpack: the URLs that its lease holds, with their payloads (`held_of`)
+--            x:<server>   hash: payloads of queued URLs, where there are any (payloads.lua)
+--            y:<server>   hash: member to payload, for queued URLs that share theirs with none
 --            u:<bucket>   set of integers: one bucket of the seen-set
 -- ARGV[1]  the rules (records.Rules), msgpack map
 -- ARGV[2]  the verb's own arguments, msgpack; the caller gives the time in them, so that one clock rules
+--
+-- What a verb finds out about a server it keeps in a table, and writes at its end (`write` in places.lua), in as few commands as can be: a command costs about as much as
+-- what it does, and a server has many. Only the URL queues are changed at once.
 
 local prefix = string.sub(KEYS[1], 1, -2)
 local rules = cmsgpack.unpack(ARGV[1])
@@ -20,44 +23,73 @@ local by_quality = rules.policy == 'capability' or rules.policy == 'quality'
 local STEPS = 16383
 local MAX_SEQUENCE = 33554431
 local READY, WAITING, LEASED = prefix .. 'r', prefix .. 'w', prefix .. 'l'
+local floor = math.floor
 
 local counted = {}
 local function count(name, by)
   counted[name] = (counted[name] or 0) + by
 end
 
+-- Redis would write a number as a double, which takes several times as long as to write one that is whole.
 local function exact(number) return string.format('%.17g', number) end
 local function whole(number) return string.format('%.0f', number) end
--- The same for what is a whole number anyway. Redis would write a number as a double, which takes several times as long.
 local function digits(number) return string.format('%d', number) end
 
--- A server, read once per call. `st` is its state: r, w, l, or nil for idle.
-local FIELDS = {'st', 'seq', 'pages', 'fails', 'rpc', 'ct', 'rt', 'delay', 'due', 'order', 'token', 'agent'}
+-- A call takes only so many arguments, so a long list goes in pieces (an even number each, since some lists are of pairs).
+local PIECE = 2000
+local function call_with(command, key, list)
+  local size = #list
+  for first = 1, size, PIECE do
+    local last = first + PIECE - 1
+    redis.call(command, key, unpack(list, first, last < size and last or size))
+  end
+end
+local function fetch(keys)
+  local size = #keys
+  if size <= PIECE then return size > 0 and redis.call('MGET', unpack(keys)) or {} end
+  local found = {}
+  for first = 1, size, PIECE do
+    for i, value in ipairs(redis.call('MGET', unpack(keys, first, math.min(first + PIECE - 1, size)))) do found[first + i - 1] = value end
+  end
+  return found
+end
+
+-- A server, read once a call. `st` is its state: r, w, l, or nil for idle; `n` the length of its queue; `length` that of its next lease if others want the connection, and
+-- `cut` the quality below which a new URL changes neither its rank nor that (ranks.lua). The last two hold as long as it is ready.
 local servers = {}
-local function load(name)
-  local s = servers[name]
-  if s then return s end
-  local got = redis.call('HMGET', prefix .. 's:' .. name, unpack(FIELDS))
-  s = {
-    name = name, queue = prefix .. 'q:' .. name, held = prefix .. 'h:' .. name,
-    runs_key = prefix .. 'x:' .. name, late_key = prefix .. 'y:' .. name, runs = {},
-    known = got[2] and true or false,
-    st = got[1] and got[1] ~= '' and got[1] or nil,
-    seq = tonumber(got[2] or 0), pages = tonumber(got[3] or 0), fails = tonumber(got[4] or 0),
-    rpc = tonumber(got[5] or rules.requests_per_connection),
-    ct = tonumber(got[6]), rt = tonumber(got[7]), delay = tonumber(got[8]),
-    due = tonumber(got[9] or 0), order = tonumber(got[10] or 0), token = tonumber(got[11] or 0), agent = got[12],
+local function server_of(name, stored, held)
+  local st, n, seq, due, order, token, agent, pages, fails, rpc, ct, rt, delay, length, cut = '', 0, 0, 0, 0, 0, '', 0, 0, false, false, false, false, 0, 0
+  if stored then st, n, seq, due, order, token, agent, pages, fails, rpc, ct, rt, delay, length, cut = cmsgpack.unpack(stored) end
+  if st == '' then st = nil end
+  local s = {
+    name = name, known = stored and true or false, st = st, was = st, n = n, seq = seq, due = due, order = order, token = token, agent = agent,
+    pages = pages, fails = fails, carries = rpc, rpc = rpc or rules.requests_per_connection, ct = ct or nil, rt = rt or nil, delay = delay or nil,
+    length = length, cut = cut, queue = prefix .. 'q:' .. name, packed = held,
+    -- What comes later has its place from the beginning, as to make room for it costs more than to read all the above.
+    at = nil, changed = nil, held = nil, changed_held = nil, chunks = nil, changed_chunks = nil, best_new = nil,
   }
-  s.n = s.known and redis.call('ZCARD', s.queue) or 0
   servers[name] = s
   return s
 end
--- Written once, at the end of the call.
-local function save(s, ...)
-  s.unsaved = s.unsaved or {}
-  for i = 1, select('#', ...), 2 do
-    local field, value = select(i, ...)
-    s.unsaved[field] = value
+local function record(s)
+  return cmsgpack.pack(
+    s.st or '', s.n, s.seq, s.due, s.order, s.token, s.st == 'l' and s.agent or '', s.pages, s.fails, s.carries, s.ct or false, s.rt or false, s.delay or false,
+    s.length, s.cut
+  )
+end
+local function load(name)
+  return servers[name] or server_of(name, redis.call('GET', prefix .. 's:' .. name))
+end
+-- All of them at once; what their leases hold as well, if it will be asked for.
+local function load_all(names, with_held)
+  local keys = {}
+  for i, name in ipairs(names) do
+    keys[i] = prefix .. 's:' .. name
+    if with_held then keys[#names + i] = prefix .. 'h:' .. name end
+  end
+  local found = fetch(keys)
+  for i, name in ipairs(names) do
+    if not servers[name] then server_of(name, found[i], with_held and found[#names + i] or nil) end
   end
 end
 
@@ -66,10 +98,31 @@ local function closed(s)
 end
 local function delay_of(s) return s.delay or rules.delay_ms end
 
+-- What a lease holds, four lists: members, scores, the place of each one's payload in the last or 0, payloads. In Redis they are one after the other behind the mark of
+-- an array of four, so that the members, of which there is most to ask, can be read alone.
+local FOUR = string.char(148)
+local function pack_held(held) return FOUR .. cmsgpack.pack(unpack(held)) end
+local function packed_of(s)
+  if s.packed == nil then s.packed = s.st == 'l' and redis.call('GET', prefix .. 'h:' .. s.name) end
+  return s.packed
+end
+local function held_of(s)
+  if not s.held then s.held = packed_of(s) and cmsgpack.unpack(s.packed) or {{}, {}, {}, {}} end
+  return s.held
+end
+local function members_of(s)
+  if s.held or not packed_of(s) then return held_of(s)[1] end
+  local _, members = cmsgpack.unpack_one(s.packed, 1)
+  return members
+end
+local function hold(s, held)
+  s.held, s.packed, s.changed_held = held, nil, true
+end
+
 -- The number under which a URL is queued, exact in a double. See contract.py.
-local function pack(q, s, depth, hops)
-  if by_quality then return ((q * 33554432 + s) * 1024 + depth) * 16 + hops end
-  return ((s * 16384 + q) * 1024 + depth) * 16 + hops
+local function pack(q, s, low)
+  if by_quality then return (q * 33554432 + s) * 16384 + low end
+  return (s * 16384 + q) * 16384 + low
 end
 local function unpack_score(score)
   local hops = score % 16
@@ -84,216 +137,7 @@ local function unpack_score(score)
   return q, (rest - q) / 16384, depth, hops
 end
 -- Its place among all that were ever put into this queue, from 0.
+local below = by_quality and 16384 or 268435456
 local function sequence_of(score)
-  local _, s = unpack_score(score)
-  return MAX_SEQUENCE - s
+  return MAX_SEQUENCE - floor(score / below) % 33554432
 end
-
--- Payloads. URLs of one page are queued in a row and have one payload, the page's URL. So a payload is stored once for a run of sequences:
--- msgpack of {the last of them, how many are left, the payload}, by the first. Changes are made in `runs` and written at the end of the call.
-local function write_payloads(s)
-  for _, run in pairs(s.runs) do
-    if run.left ~= run.stored_left then
-      if run.stored then redis.call('ZREM', s.runs_key, run.stored) end
-      run.stored = run.left > 0 and cmsgpack.pack({run.last, run.left, run.payload}) or nil
-      run.stored_left = run.left
-      if run.stored then
-        redis.call('ZADD', s.runs_key, digits(run.first), run.stored)
-        s.any_runs = true
-      end
-    end
-  end
-  s.run = nil
-end
-local function keep_payload(s, sequence, member, payload)
-  if sequence == MAX_SEQUENCE then
-    redis.call('HSET', s.late_key, member, payload)
-    return
-  end
-  local run = s.run
-  if run and run.last == sequence - 1 and run.payload == payload then
-    run.last, run.left = sequence, run.left + 1
-    return
-  end
-  run = {first = sequence, last = sequence, left = 1, payload = payload}
-  s.run = run
-  s.runs[sequence] = run
-end
-local function find_run(s, sequence)
-  local run = s.run
-  if not (run and run.first <= sequence and sequence <= run.last) then
-    -- Those of this call are in Redis only at its end.
-    if s.run then write_payloads(s) end
-    if s.any_runs == nil then s.any_runs = redis.call('EXISTS', s.runs_key) == 1 end
-    if not s.any_runs then return nil end
-    local found = redis.call('ZREVRANGEBYSCORE', s.runs_key, digits(sequence), '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
-    if not found[1] then return nil end
-    local first = tonumber(found[2])
-    run = s.runs[first]
-    if not run then
-      local last, left, payload = unpack(cmsgpack.unpack(found[1]))
-      run = {first = first, last = last, left = left, payload = payload, stored = found[1], stored_left = left}
-      s.runs[first] = run
-    end
-  end
-  return sequence <= run.last and run or nil
-end
-local function payload_of(s, score, member)
-  local sequence = sequence_of(score)
-  if sequence == MAX_SEQUENCE then return redis.call('HGET', s.late_key, member) or '' end
-  local run = find_run(s, sequence)
-  return run and run.payload or ''
-end
-local function drop_payload(s, score, member)
-  local sequence = sequence_of(score)
-  if sequence == MAX_SEQUENCE then
-    redis.call('HDEL', s.late_key, member)
-    return
-  end
-  local run = find_run(s, sequence)
-  if run then run.left = run.left - 1 end
-end
-
--- What has changed: last thing of every call that changes anything.
-local order
-local function write()
-  for name, s in pairs(servers) do
-    write_payloads(s)
-    if s.unsaved then
-      local fields = {}
-      for field, value in pairs(s.unsaved) do
-        fields[#fields + 1] = field
-        fields[#fields + 1] = value
-      end
-      redis.call('HSET', prefix .. 's:' .. name, unpack(fields))
-    end
-  end
-  for name, by in pairs(counted) do
-    if by ~= 0 then redis.call('HINCRBY', KEYS[1], name, by) end
-  end
-  if order then redis.call('HSET', KEYS[1], 'order', whole(order)) end
-end
-
--- The most quality per second of a connection, and how many URLs bring it (the most of equals), where another URL takes `r` seconds and a `pause` before it.
--- For the first `longest` URLs the same without pauses: third comes how many bring that. It ends where the rest of the first `most` URLs can only lower both.
-local function best_rates(s, most, c, r, pause, longest)
-  local sum, best, length, restful, stay = 0, -1, 1, -1, 0
-  local k, piece = 0, 8
-  while k < most do
-    local head = redis.call('ZREVRANGE', s.queue, digits(k), digits(math.min(k + piece, most) - 1), 'WITHSCORES')
-    for i = 2, #head, 2 do
-      local quality = math.floor(tonumber(head[i]) / 549755813888) / STEPS
-      -- No later URL is better than this one: where it lowers a rate, all of them do. The margin is more than what rounding can do.
-      local lowers = k > 0 and 2 * c + k * r > 0.001 and quality < best * (r + pause) * 0.999999
-      if lowers and (k >= longest or quality < restful * r * 0.999999) then return best, length, stay end
-      k = k + 1
-      sum = sum + quality
-      local rate = sum / math.max(2 * c + k * r + (k - 1) * pause, 0.001)
-      if rate >= best then best, length = rate, k end
-      if k <= longest then
-        rate = sum / math.max(2 * c + k * r, 0.001)
-        if rate >= restful then restful, stay = rate, k end
-      end
-    end
-    piece = 2 * piece
-  end
-  return best, length, stay
-end
-
--- Rank of a server with URLs queued, and how many of them a lease would carry (policies.py has the formulas and their source).
-local function rank(s, uncontested)
-  local most = math.max(1, math.min(s.rpc, s.n))
-  local c = (s.ct or rules.connection_ms) / 1000
-  local r = (s.rt or rules.response_ms) / rules.pipelining / 1000
-  local pause = delay_of(s) / 1000
-  local best, length = 0, most
-  if rules.policy == 'breadth_first' then
-    best = -s.order
-  elseif rules.policy == 'performance' then
-    best = most / math.max(2 * c + most * r + (most - 1) * pause, 0.001)
-  elseif rules.policy == 'quality' then
-    best = unpack_score(tonumber(redis.call('ZREVRANGE', s.queue, 0, 0, 'WITHSCORES')[2])) / STEPS
-  else
-    local longest = uncontested and most or 0
-    if rules.keep_open_ms > 0 then
-      longest = math.min(longest, 1 + math.floor(rules.keep_open_ms / math.max(delay_of(s), 1)))
-    end
-    local stay
-    best, length, stay = best_rates(s, most, c, r, pause, longest)
-    length = math.max(length, stay)
-  end
-  if rules.keep_open_ms > 0 and delay_of(s) >= rules.keep_open_ms then length = 1 end
-  return best, length
-end
-
--- Put a server that is not leased where it belongs: idle, waiting or ready.
-local function place(s, now)
-  if s.n == 0 then
-    if s.st then s.st = nil; save(s, 'st', '') end
-    return
-  end
-  if not s.st then
-    order = math.max((order or tonumber(redis.call('HGET', KEYS[1], 'order') or 0)) + 1, now)
-    s.order = order
-    s.st = s.due <= now and 'r' or 'w'
-    save(s, 'st', s.st, 'order', whole(s.order))
-    if s.st == 'w' then redis.call('ZADD', WAITING, whole(s.due), s.name) end
-  end
-  if s.st == 'r' then redis.call('ZADD', READY, exact((rank(s))), s.name) end
-end
-
--- In pieces, because a call takes only so many arguments.
-local function in_pieces(list, call)
-  for first = 1, #list, 2000 do
-    call(unpack(list, first, math.min(first + 1999, #list)))
-  end
-end
-
--- Every queued URL of a server that takes no more is dropped, its payloads too (those of held URLs stay).
-local function drop_queue(s)
-  if s.n == 0 then return end
-  if s.any_runs or redis.call('EXISTS', s.runs_key, s.late_key) > 0 then
-    -- What is kept is less than what goes.
-    local kept = {}
-    local held = redis.call('HGETALL', s.held)
-    for i = 1, #held, 2 do
-      local payload = payload_of(s, tonumber(held[i + 1]), held[i])
-      if payload ~= '' then kept[#kept + 1] = {sequence_of(tonumber(held[i + 1])), held[i], payload} end
-    end
-    redis.call('DEL', s.runs_key, s.late_key)
-    s.runs, s.run, s.any_runs = {}, nil, false
-    for _, one in ipairs(kept) do keep_payload(s, unpack(one)) end
-  end
-  redis.call('DEL', s.queue)
-  count('dropped', s.n)
-  count('queued', -s.n)
-  s.n = 0
-end
-
--- End a lease: what it still holds goes back to its old place in the queue, or is dropped where the server is closed.
-local function release(s, now)
-  local held = redis.call('HGETALL', s.held)
-  local back, gone = {}, 0
-  for i = 1, #held, 2 do
-    if closed(s) then
-      gone = gone + 1
-      drop_payload(s, tonumber(held[i + 1]), held[i])
-    else
-      back[#back + 1] = held[i + 1]
-      back[#back + 1] = held[i]
-    end
-  end
-  in_pieces(back, function(...) redis.call('ZADD', s.queue, ...) end)
-  redis.call('DEL', s.held)
-  redis.call('ZREM', LEASED, s.name)
-  s.n = s.n + #back / 2
-  count('queued', #back / 2)
-  count('dropped', gone)
-  count('leased', -#held / 2)
-  count('open_servers', -1)
-  s.st = nil
-  save(s, 'st', '', 'due', whole(s.due), 'agent', '')
-  place(s, now)
-  return #held / 2
-end
-

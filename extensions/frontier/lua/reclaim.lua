@@ -10,8 +10,9 @@ for _, lease in ipairs(held) do spared[lease[1]] = lease[2] end
 local function leave_alone(s) s.due = math.max(s.due, now + math.ceil(delay_of(s))) end
 
 local leases = agent == '' and redis.call('ZRANGEBYSCORE', LEASED, '-inf', whole(now)) or redis.call('ZRANGE', LEASED, 0, -1)
+load_all(leases)
 for _, name in ipairs(leases) do
-  local s = load(name)
+  local s = servers[name]
   if agent == '' or (s.agent == agent and spared[name] ~= s.token) then
     if agent == '' then count('expired', 1) end
     leave_alone(s)
@@ -19,18 +20,15 @@ for _, name in ipairs(leases) do
   end
 end
 if agent ~= '' then
-  redis.call('HINCRBY', KEYS[1], 'token', token_jump)
+  count('token', token_jump)
   -- Leases that Redis has lost.
   for _, lease in ipairs(held) do
     local s = load(lease[1])
     if s.known and s.st ~= 'l' then
       leave_alone(s)
-      save(s, 'due', whole(s.due))
+      s.changed = true
       if s.st == 'w' or (s.st == 'r' and s.due > now) then
-        redis.call('ZREM', READY, s.name)
-        redis.call('ZADD', WAITING, whole(s.due), s.name)
-        s.st = 'w'
-        save(s, 'st', 'w')
+        s.st, s.at = 'w', whole(s.due)
       end
     end
   end

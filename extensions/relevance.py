@@ -86,14 +86,14 @@ class TopicRelevanceMiddleware:
     def _score(self, response: Response) -> Relevance:
         page = page_of(response)
         assert self.model is not None
-        if page is not None:
-            self.model.meet(response.url, page.title, page.text)
         verdict = (
-            self.model.score(page.title, page.text) if page is not None else Relevance(0.0, 0.0, 0.0, on_topic=False)
+            self.model.judge(response.url, page.title, page.text)
+            if page is not None
+            else Relevance(0.0, 0.0, 0.0, on_topic=False)
         )
         if self.links is not None and response.meta.get("depth", 0):
             # Not from seeds: they were chosen, and say nothing of what links lead to.
-            self.links.learn(LinkFeatures(0.0, response.url), self.model.probability(verdict.relevance))
+            self.links.learn(LinkFeatures(0.0, response.url), self.model.of_words(verdict))
         self.pages += 1
         self.stats.inc_value("topic/pages")
         if verdict.on_topic:
@@ -134,7 +134,7 @@ class TopicRelevanceMiddleware:
             return
         assert self.model is not None
         assert self.matcher is not None
-        matcher, parent = self.matcher, self.model.probability(verdict.relevance)
+        matcher, parent = self.matcher, self.model.promise(verdict)
         longest = self.crawler.settings.getint("URLLENGTH_LIMIT") or 1 << 30
         if too_long := sum(len(link.url) > longest for link in page.links):
             self.stats.inc_value("links/too_long", too_long)
@@ -171,7 +171,7 @@ class TopicRelevanceMiddleware:
         if "topic" not in request.meta:
             assert self.model is not None
             assert self.matcher is not None
-            parent = self.model.probability(verdict.relevance)
+            parent = self.model.promise(verdict)
             prior = link_quality(self.matcher, parent=parent, anchor="", context="", url=request.url, hops=hops)
             quality = self._learned(prior, request.url, response.meta.get("depth", 0) + 1)
             TopicMeta(quality, hops, response.url).put(request.meta)

@@ -6,6 +6,7 @@ its model; quality is a probability, 0 to 1. Everything here is pure computation
 """
 
 from extensions.scoring.choice import MODELS, make_model
+from extensions.scoring.context import ContextModel
 from extensions.scoring.coverage import CoverageModel
 from extensions.scoring.examples import Example, Examples, ExamplesModel
 from extensions.scoring.linkmodel import LinkFeatures, LinkModel
@@ -17,6 +18,7 @@ from extensions.scoring.topic import Topic
 __all__ = [
     "MODELS",
     "BooleanModel",
+    "ContextModel",
     "CoverageModel",
     "Example",
     "Examples",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from extensions.errors import ConfigurationError
+from extensions.scoring.context import ContextModel
 from extensions.scoring.coverage import CoverageModel
 from extensions.scoring.examples import Examples, ExamplesModel
 from extensions.scoring.models import BooleanModel, VectorModel
@@ -13,17 +14,19 @@ if TYPE_CHECKING:
     from extensions.scoring.models import Model
     from extensions.scoring.topic import Topic
 
-MODELS = ("bm25", "boolean", "examples", "vector")
+MODELS = ("bm25", "boolean", "context", "examples", "vector")
 
 
 def make_model(name: str, topic: Topic, threshold: float | None = None, examples: Examples | None = None) -> Model:
     """The model of that name, with its own threshold if none is given. Raises `ConfigurationError`.
 
-    `examples` are for the model of that name, which needs some.
+    `examples` are for the model of that name, which needs some, and for `context`, whose words they teach.
     """
     own = {} if threshold is None else {"threshold": threshold}
     if name == "bm25":
         return CoverageModel(topic, **own)
+    if name == "context":
+        return ContextModel(ExamplesModel(topic, examples) if examples else CoverageModel(topic), **own)
     if name == "vector":
         return VectorModel(topic, **own)
     if name == "boolean":

@@ -26,10 +26,15 @@ class Relevance:
     title_similarity: float
     body_similarity: float
     on_topic: bool
+    words: float | None = None
+    """The relevance of the page's own words, where more than these went into `relevance`."""
 
 
 class Model(ABC):
     """Measures pages against a topic. A page is on topic if its relevance exceeds `threshold`."""
+
+    remembers = False
+    """Whether `judge` depends on the pages judged before."""
 
     threshold: float
     slope: float
@@ -39,12 +44,28 @@ class Model(ABC):
     def score(self, title: str, text: str) -> Relevance:
         """The relevance of a page from its title and its body, neither of which repeats the other."""
 
+    def judge(self, url: str, title: str, text: str) -> Relevance:
+        """The relevance of a page fetched from `url`. A model may learn from it: ask once for each page, in the order in which they come."""
+        self.meet(url, title, text)
+        return self.score(title, text)
+
     def meet(self, url: str, title: str, text: str) -> None:  # noqa: B027 - most models have nothing to learn
         """Called with each page before it is scored: a model that was told about this URL can learn from it."""
 
     def probability(self, relevance: float) -> float:
         """How sure we are that a page of this relevance is on topic: logistic, 0 to 1, ½ at the threshold, rising with relevance."""
         return 1.0 / (1.0 + math.exp(min(700.0, self.slope * (self.threshold - relevance))))
+
+    def of_words(self, found: Relevance) -> float:
+        """The probability that a page is on topic by its own words alone: what is news of a place, and not what the place made of them."""
+        return self.probability(found.relevance if found.words is None else found.words)
+
+    def promise(self, found: Relevance) -> float:
+        """What a page lets us expect of its links, 0 to 1: the probability that it is on topic, by its words or with its surroundings, whichever is greater.
+
+        A page about the topic in a place that is not is a way to others like it.
+        """
+        return max(self.probability(found.relevance), self.of_words(found))
 
 
 class VectorModel(Model):

@@ -9,7 +9,11 @@ as many as it was drawn from, so precision, F1 and average precision are those o
 
 Two references are trained on the labels, five folds: `trained` has seen other pages of the same servers, so it also learns which servers' own
 words go with the label; `trained_elsewhere` has seen no page of the servers that it is asked about, as is the case where a crawl comes to new ones.
-`examples` is the product's model with 20 relevant and 20 irrelevant pages, which are not measured.
+`examples` is the product's model with 20 relevant and 20 irrelevant pages, which are not measured. The model `context` learns from page to page where the topic
+is at home; it is asked in the order of the sample, which says nothing, and judges the first pages as well as the last. `context+examples` is told of the same 40 pages.
+
+`calibration_error` tells how far probabilities are from shares: pages in tenths by probability, the difference between a tenth's mean and its share of relevant
+pages, averaged over pages. It is that of the sample, in which relevant pages are more frequent than in the web, as in a focused crawl.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ EXAMPLES = 20
 class Labelled:
     """A page, the truth about it, and how many pages of the web it stands for."""
 
+    url: str
     server: str
     title: str
     text: str
@@ -94,20 +99,22 @@ def sample(web: Path, relevant: set[str], negatives: int, seed: int) -> list[Lab
     rng.shuffle(chosen)
     pages = []
     for path, right, weight in chosen:
-        page = parse_page(path.read_bytes(), url=f"https://{names[path]}")
-        pages.append(Labelled(names[path].partition("/")[0], page.title, page.text, right, weight))
+        url = f"https://{names[path]}"
+        page = parse_page(path.read_bytes(), url=url)
+        pages.append(Labelled(url, names[path].partition("/")[0], page.title, page.text, right, weight))
     return pages
 
 
 def measure(topic: Topic, pages: list[Labelled]) -> dict[str, dict]:
     """All models and both references on labelled pages; beside the figures, the median milliseconds to score a page."""
     found = {}
-    for name in ("vector", "boolean", "bm25"):
+    for name in ("vector", "boolean", "bm25", "context"):
         found[name] = _of_model(make_model(name, topic), pages)
     taught = {right: [page for page in pages if page.relevant == right][:EXAMPLES] for right in (True, False)}
-    examples = [Example(page.title, page.text, right) for right, some in taught.items() for page in some]
+    examples = Examples(tuple(Example(page.title, page.text, right) for right, some in taught.items() for page in some))
     rest = [page for page in pages if page not in taught[True] and page not in taught[False]]
-    found["examples"] = _of_model(make_model("examples", topic, examples=Examples(tuple(examples))), rest)
+    found["examples"] = _of_model(make_model("examples", topic, examples=examples), rest)
+    found["context+examples"] = _of_model(make_model("context", topic, examples=examples), rest)
     documents = [_document(page) for page in pages]
     found["trained"] = _trained(pages, documents, lambda number, _: number % FOLDS)
     fold_of = _folds_of_servers(pages)
@@ -119,14 +126,26 @@ def _of_model(model, pages: list[Labelled]) -> dict:
     verdicts, milliseconds = [], []
     for page in pages:
         start = time.perf_counter()
-        verdicts.append(model.score(page.title, page.text))
+        verdicts.append(model.judge(page.url, page.title, page.text))
         milliseconds.append((time.perf_counter() - start) * 1000)
+    truth = [page.relevant for page in pages]
     return figures(
-        [page.relevant for page in pages],
+        truth,
         [verdict.relevance for verdict in verdicts],
         [verdict.on_topic for verdict in verdicts],
         [page.weight for page in pages],
-    ) | {"milliseconds": median(milliseconds)}
+    ) | {
+        "calibration_error": calibration_error(truth, [model.probability(verdict.relevance) for verdict in verdicts]),
+        "milliseconds": median(milliseconds),
+    }
+
+
+def calibration_error(truth: Sequence[bool], probabilities: Sequence[float]) -> float:
+    """How far the probabilities of a tenth are from its share of relevant pages, averaged over pages."""
+    tenths: dict[int, list[float]] = {}
+    for right, probability in zip(truth, probabilities, strict=True):
+        tenths.setdefault(min(9, int(probability * 10)), []).append(probability - right)
+    return sum(abs(sum(differences)) for differences in tenths.values()) / len(truth)
 
 
 def _document(page: Labelled) -> Document:
@@ -211,16 +230,18 @@ def main(arguments: Sequence[str] | None = None) -> dict:
 
 
 def _print(name: str, models: dict[str, dict]) -> None:
-    print(f"{name:18} {'precision':>9} {'recall':>7} {'F1':>7} {'average precision':>18} {'ms a page':>10}")
+    print(
+        f"{name:18} {'precision':>9} {'recall':>7} {'F1':>7} {'average precision':>18} {'calibration error':>18} {'ms a page':>10}"
+    )
     for model, got in models.items():
         print(
-            f"  {model:16} {got['precision']:9.3f} {got['recall']:7.3f} {got['f1']:7.3f} {got['average_precision']:18.3f} {_optional(got.get('milliseconds')):>10}",
+            f"  {model:16} {got['precision']:9.3f} {got['recall']:7.3f} {got['f1']:7.3f} {got['average_precision']:18.3f} {_optional(got.get('calibration_error')):>18} {_optional(got.get('milliseconds')):>10}",
             flush=True,
         )
 
 
-def _optional(milliseconds: float | None) -> str:
-    return "" if milliseconds is None else f"{milliseconds:.3f}"
+def _optional(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.benchmarks.logistic import TfidfClassifier
-from tests.benchmarks.relevance import figures, main
+from tests.benchmarks.relevance import calibration_error, figures, main
 
 FIGURES = {"precision", "recall", "f1", "average_precision"}
 
@@ -24,6 +24,11 @@ def test_figures_of_a_worked_ranking():
 def test_pages_that_tie_share_a_rank_whatever_their_order():
     for truth in ([True, False], [False, True]):
         assert figures(truth, [1.0, 1.0], [True, True], [1.0, 1.0])["average_precision"] == pytest.approx(1 / 2)
+
+
+def test_probabilities_that_are_shares_have_no_calibration_error():
+    assert calibration_error([True, False, False, False], [0.25] * 4) == pytest.approx(0.0)
+    assert calibration_error([True, True], [0.25, 0.95]) == pytest.approx((0.75 + 0.05) / 2)
 
 
 def test_the_reference_learns_what_labels_have_in_common():
@@ -51,7 +56,16 @@ def test_a_small_web_is_measured_and_the_report_written(tmp_path):
     main(["--web", str(tmp_path / "web"), "--topics", str(topics.parent), "--json", str(out)])
     report = json.loads(out.read_text())
     models = report["compost"]
-    assert set(models) == {"vector", "boolean", "bm25", "examples", "trained", "trained_elsewhere"}
+    assert set(models) == {
+        "vector",
+        "boolean",
+        "bm25",
+        "context",
+        "examples",
+        "context+examples",
+        "trained",
+        "trained_elsewhere",
+    }
     assert all(set(got) >= FIGURES for got in models.values())
     assert models["bm25"]["f1"] == 1.0
     assert models["trained_elsewhere"]["average_precision"] > 0.99

@@ -90,7 +90,7 @@ def test_the_boolean_threshold_asks_for_half_of_the_words(number, needed):
     assert not model.score("", " ".join(words[: needed - 1])).on_topic
 
 
-@pytest.mark.parametrize("name", ["vector", "boolean", "bm25"])
+@pytest.mark.parametrize("name", ["vector", "boolean", "bm25", "context"])
 def test_probability_rises_with_relevance_from_low_to_high_with_half_at_the_threshold(name):
     model = make_model(name, TOPIC, None)
     values = [model.probability(step / 10) for step in range(60)]
@@ -105,5 +105,5 @@ def test_a_given_threshold_is_kept_and_an_unknown_model_lists_the_known():
     assert make_model("vector", TOPIC, 0.0).threshold == 0.0
     assert make_model("vector", TOPIC, None).threshold == 2.0
     assert make_model("boolean", TOPIC, 2.0).threshold == 2.0
-    with pytest.raises(ConfigurationError, match="'bayes'; there are: bm25, boolean, examples, vector"):
+    with pytest.raises(ConfigurationError, match="'bayes'; there are: bm25, boolean, context, examples, vector"):
         make_model("bayes", TOPIC, None)

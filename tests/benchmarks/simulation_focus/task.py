@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import extensions.scoring
 from extensions.scoring import LinkMatcher, Topic, make_model
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
 
 class Verdict(NamedTuple):
-    """What the crawl's own relevance model says of a page; `probability` is its calibrated relevance."""
+    """What the crawl's own relevance model says of a page; `probability` is what the page promises of its links, `words` what it says itself."""
 
     on_topic: bool
     probability: float
+    words: float
 
 
 class Task:
@@ -40,13 +42,23 @@ class Task:
         self.distance = store.reachable(self.seeds)
         self.labels = frozenset(page for page in relevant if page in self.distance)
         self.topic = topic
+        self._model_name = model
         self.model = None if model == "labels" else make_model(model, topic)
         self.matcher = LinkMatcher(topic)
         sources = source_digest(extensions.scoring)
         self._key = hashlib.sha256(f"{sources} {model} {topic}".encode()).hexdigest()[:16]
-        self._verdicts = {page: Verdict(*verdict) for page, verdict in store.verdicts(self._key)}
+        self._verdicts = self._kept()
         self._new: dict[int, Verdict] = {}
         self._facts: dict[int, Facts] = {}
+
+    def anew(self) -> Self:
+        """The task for one more crawl: a model whose verdicts depend on the pages before starts afresh."""
+        if self.model is None or not self.model.remembers:
+            return self
+        again = copy.copy(self)
+        again.model = make_model(self._model_name, self.topic)
+        again._verdicts, again._new = {}, {}
+        return again
 
     @classmethod
     def load(cls, store: FactStore, name: str, *, topic: Path, labels: Path, seeds: Iterable[Path], model: str) -> Task:
@@ -77,16 +89,26 @@ class Task:
 
     def keep_verdicts(self) -> None:
         """Put the verdicts so far on disk, beside the facts."""
-        if self.model is not None:
-            self.store.keep_verdicts(self._key, self._new)
+        if self.model is not None and not self.model.remembers:
+            self.store.keep_verdicts(
+                self._key, {page: (found.on_topic, found.probability) for page, found in self._new.items()}
+            )
         self._new = {}
+
+    def _kept(self) -> dict[int, Verdict]:
+        if self.model is None or self.model.remembers:
+            return {}
+        return {
+            page: Verdict(on_topic, probability, probability)
+            for page, (on_topic, probability) in self.store.verdicts(self._key)
+        }
 
     def _judge(self, page: int) -> Verdict:
         if self.model is None:
-            return Verdict(page in self.labels, float(page in self.labels))
+            return Verdict(page in self.labels, float(page in self.labels), float(page in self.labels))
         facts = self.facts(page)
-        found = self.model.score(facts.title, facts.text)
-        return Verdict(found.on_topic, self.model.probability(found.relevance))
+        found = self.model.judge(self.store.web.url(page), facts.title, facts.text)
+        return Verdict(found.on_topic, self.model.promise(found), self.model.of_words(found))
 
 
 def _numbers(store: FactStore, path: Path) -> list[int]:

@@ -1,0 +1,133 @@
+"""The model `context`: where a page stands counts beside what it says, within bounds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extensions.scoring import ContextModel, CoverageModel, Example, Examples, Topic, make_model
+from extensions.scoring.context import MOST, Places
+
+TOPIC = Topic.parse("rust, ownership, borrow checker")
+FILLER = "Some sentences about nothing in particular fill up the page and leave the reader as wise as before. "
+ABOUT = ("Rust and ownership", (FILLER + "Rust checks ownership with its borrow checker. ") * 5)
+MENTION = ("Notes", FILLER * 4 + "Ownership of rust is checked.")
+DULL = ("Appendix", FILLER * 5)
+
+
+def crawled(*pages):
+    """A model that has judged pages: server and page, each as often as given."""
+    model = ContextModel(CoverageModel(TOPIC))
+    for server, page, number in pages:
+        for count in range(number):
+            model.judge(f"https://{server}/doc/{count}.html", *page)
+    return model
+
+
+def test_a_page_without_the_words_is_on_topic_in_a_place_that_is():
+    model = crawled(("dull.test", DULL, 30), ("rust.test", ABOUT, 20))
+    assert model.judge("https://rust.test/doc/appendix.html", *DULL).on_topic
+    assert not model.judge("https://dull.test/doc/appendix.html", *DULL).on_topic
+    assert not model.judge("https://new.test/doc/appendix.html", *DULL).on_topic
+
+
+def test_the_same_mention_counts_less_in_a_place_about_other_things():
+    model = crawled(("dull.test", DULL, 60), ("rust.test", ABOUT, 20))
+    at_home = model.judge("https://rust.test/doc/x.html", *MENTION).relevance
+    abroad = model.judge("https://dull.test/doc/x.html", *MENTION).relevance
+    assert at_home > 0.5 > abroad
+
+
+def test_a_page_full_of_the_topic_is_on_topic_wherever_it_stands():
+    model = crawled(("dull.test", DULL, 300), ("rust.test", ABOUT, 20))
+    assert CoverageModel(TOPIC).score(*ABOUT).relevance > 0.995
+    assert model.judge("https://dull.test/doc/x.html", *ABOUT).on_topic
+
+
+def test_the_first_page_of_a_crawl_is_judged_by_its_words():
+    assert crawled().judge("https://a.test/", *ABOUT).on_topic
+    assert not crawled().judge("https://a.test/", *DULL).on_topic
+
+
+def test_folders_of_one_server_are_told_apart():
+    model = crawled(("a.test", DULL, 1))
+    for number in range(30):
+        model.judge(f"https://a.test/rust/{number}.html", *ABOUT)
+        model.judge(f"https://a.test/moon/{number}.html", *DULL)
+    assert model.judge("https://a.test/rust/x.html", *DULL).relevance > 0.5
+    assert model.judge("https://a.test/moon/x.html", *DULL).relevance < 0.5
+
+
+def test_where_words_are_rare_everywhere_a_third_of_the_pages_is_enough():
+    """The level adapts: what would be little for a common word is much for rare phrases."""
+    model = crawled(("dull.test", DULL, 200))
+    for number in range(60):
+        model.judge(f"https://some.test/{number}.html", *(ABOUT if number % 3 == 0 else DULL))
+    assert model.judge("https://some.test/x.html", *MENTION).on_topic
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["a.test", "b.test/x"]), st.sampled_from([ABOUT, MENTION, DULL])), max_size=30)
+)
+def test_surroundings_move_the_words_verdict_within_bounds_and_the_same_crawl_says_the_same(pages):
+    first, second = crawled(), crawled()
+    words = CoverageModel(TOPIC)
+    for place, page in pages:
+        found = first.judge(f"http://{place}/{page[0]}", *page)
+        assert found == second.judge(f"http://{place}/{page[0]}", *page)
+        own = words.score(*page)
+        assert found.words == own.relevance
+        assert (found.title_similarity, found.body_similarity) == (own.title_similarity, own.body_similarity)
+        odds, own_odds = (value / (1 - value) for value in (found.relevance, own.relevance))
+        assert own_odds * 2.71828**-MOST * 0.999 <= odds <= own_odds * 2.71829**MOST * 1.001
+        assert found.on_topic == (found.relevance > 0.5)
+
+
+def test_links_profit_from_words_and_from_surroundings_and_places_are_told_words_only():
+    model = crawled(("rust.test", ABOUT, 20), ("dull.test", DULL, 60))
+    at_home = model.judge("https://rust.test/doc/x.html", *DULL)
+    assert model.of_words(at_home) == pytest.approx(at_home.words)
+    assert model.promise(at_home) == pytest.approx(at_home.relevance)
+    assert at_home.words < 0.1 < 0.5 < at_home.relevance
+    abroad = model.judge("https://dull.test/doc/x.html", *ABOUT)
+    assert model.promise(abroad) == model.of_words(abroad) == pytest.approx(abroad.words)
+    assert abroad.relevance < abroad.words
+    plain = CoverageModel(TOPIC)
+    found = plain.score(*ABOUT)
+    assert plain.promise(found) == plain.of_words(found) == pytest.approx(found.relevance)
+
+
+def test_probability_is_half_at_the_threshold():
+    assert ContextModel(CoverageModel(TOPIC), 0.2).probability(0.2) == pytest.approx(0.5)
+    assert ContextModel(CoverageModel(TOPIC)).probability(0.7) == pytest.approx(0.7)
+
+
+def test_records_are_bounded_and_the_fullest_stay():
+    places = Places(capacity=10)
+    for _ in range(5):
+        places.take_in("https://full.test/", 1.0)
+    for number in range(100):
+        places.take_in(f"https://s{number}.test/a/b/c/d/e/f.html", 0.0)
+        assert len(places) <= 10
+    assert places.take_in("https://full.test/", 1.0)[0] > 0.5
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a.test", "http://a.test/", "https://a.test/?q=/b/c/", "https://a.test/#/b/c/", "https://a.test/x"]
+)
+def test_spellings_of_one_place_share_their_record(url):
+    places = Places()
+    for number in range(50):
+        places.take_in(f"https://a.test/{number}", 1.0)
+    before = len(places)
+    places.take_in(url, 1.0)
+    assert len(places) == before == 1
+
+
+def test_examples_teach_the_words_of_a_model_that_knows_its_context():
+    taught = Examples((Example("Moon", "craters and tides " * 9, True), Example(*DULL, False)) * 6)
+    page = ("Moon", "craters and tides " * 9)
+    with_examples, without = make_model("context", TOPIC, None, taught), make_model("context", TOPIC)
+    assert with_examples.judge("http://a.test/", *page).words > without.judge("http://a.test/", *page).words

@@ -5,11 +5,19 @@ r in sum, and a link is judged by the records on its path, each shrunk towards t
 back-off models):
 
     p(folder) = (r + K·p(folder above)) / (n + K),   p(above all servers) = m = max(mean relevance so far, OPTIMISM)
-    logit q   = logit prior + depth·ln DEPTH_DECAY + logit p(folder) − logit m
+    logit within  = logit prior + depth·ln DEPTH_DECAY + logit p(folder) − logit p(server)
+    logit quality = logit within + ln odds(server),   ln odds(server) = logit p(server) − logit m
 
 where `prior` is `links.link_quality`. A server nobody has tried stands at m, which is optimistic: one tried in vain falls below it, so a
 crawl that finds nothing goes on to other servers and folders instead of emptying one (optimism in the face of uncertainty, the idea of UCB). Before the first page is
 learned the model is the prior, less the depth's part.
+
+A quality is computed once, when its URL is queued, and what is learned later should still count. Therefore it comes in two factors: `within` orders the URLs
+of one server among themselves and goes into the queue; `odds` is one number for the server, which can be told anew whenever something was learned, and moves
+all that is queued there at once (`adjusted` puts the two together).
+
+A page's relevance by its words is itself uncertain, and where it stands is evidence as well: a page without the topic's words in a folder of relevant ones is rather relevant than not.
+So what is learned is the page's relevance given both (co-training of two views, Blum and Mitchell 1998): logit r = logit relevance + TRUST·(logit p(folder) − logit m).
 
 Records only ever add up. So agents can share what they learn by sending each other sums (`changes`, `merge`), in any order.
 """
@@ -24,6 +32,8 @@ import msgpack
 K = 2.0
 """Pages of its own that weigh as much in a folder's estimate as the folder above."""
 OPTIMISM = 0.2
+TRUST = 1.0
+"""How much of what is known of a folder counts when one of its pages is judged; 0: only the page's own words do."""
 DEPTH_DECAY = 0.8
 """What is left of the odds with each link from a seed: among links of which nothing is known, the shallow ones first."""
 LEAST, MOST = 1e-3, 1.0 - 1e-3
@@ -53,26 +63,28 @@ class LinkModel:
         self._changed = (0.0, 0.0)
         self._pages = 0.0
         self._relevance = 0.0
-        self._shifts: dict[str, float] = {}
-        """By folder, what its records add to the logit; forgotten whenever something is learned."""
+        self._shifts: dict[str, tuple[float, float]] = {}
+        """By folder, what the records of its server and of the folders below add to the logit; forgotten whenever something is learned."""
 
     def quality(self, link: LinkFeatures) -> float:
         """The probability, 0 to 1, that the page behind the link is worth its fetch."""
-        prior, url, depth = link
-        prior = LEAST if prior < LEAST else min(prior, MOST)
-        folder = url[: url.rfind("/")]
-        shift = self._shifts.get(folder)
-        if shift is None:
-            if len(self._shifts) >= self.capacity:
-                self._shifts.clear()
-            shift = self._shifts[folder] = self._shift(folder)
-        odds = prior / (1.0 - prior) * DEPTH_DECAY ** min(depth, 100) * math.exp(shift)
-        return odds / (1.0 + odds)
+        of_server, below = self._shifts_of(link.url)
+        return self._corrected(link, of_server + below)
+
+    def within(self, link: LinkFeatures) -> float:
+        """The same as if nothing were known of the link's server, only of the folders there: what is queued, since it does not age as the server's record grows."""
+        return self._corrected(link, self._shifts_of(link.url)[1])
+
+    def odds(self, server: str) -> float:
+        """By what the odds of all links to a server (scheme, host, port) are to be multiplied: above 1 a server richer than an unknown one, below 1 a barren one."""
+        return math.exp(self._shifts_of(server + "/")[0])
 
     def learn(self, link: LinkFeatures, relevant: float) -> None:
         """Take in what a fetched page turned out to be: its relevance as a probability, or 0 and 1."""
         if not 0.0 <= relevant <= 1.0:
             raise ValueError(f"relevant is {relevant}, but must be a probability, 0 to 1")
+        if 0.0 < relevant < 1.0:
+            relevant = _probability(_logit(relevant) + TRUST * math.fsum(self._shifts_of(link.url)))
         for group in _path(link.url[: link.url.rfind("/")]):
             _add(self._changes, group, 1.0, relevant)
             _add(self._records, group, 1.0, relevant)
@@ -110,16 +122,33 @@ class LinkModel:
     def __len__(self) -> int:
         return len(self._records)
 
-    def _shift(self, folder: str) -> float:
+    @staticmethod
+    def _corrected(link: LinkFeatures, shift: float) -> float:
+        prior, _, depth = link
+        prior = LEAST if prior < LEAST else min(prior, MOST)
+        return adjusted(prior, DEPTH_DECAY ** min(depth, 100) * math.exp(shift))
+
+    def _shifts_of(self, url: str) -> tuple[float, float]:
+        folder = url[: url.rfind("/")]
+        shifts = self._shifts.get(folder)
+        if shifts is None:
+            if len(self._shifts) >= self.capacity:
+                self._shifts.clear()
+            shifts = self._shifts[folder] = self._reckon(folder)
+        return shifts
+
+    def _reckon(self, folder: str) -> tuple[float, float]:
         mean = max(OPTIMISM, self._relevance / self._pages) if self._pages else OPTIMISM
-        estimate = mean
-        for group in _path(folder):
+        of_server = estimate = mean
+        for place, group in enumerate(_path(folder)):
             record = self._records.get(group)
             if record is None:
                 break
             pages, relevance = record
             estimate = (relevance + K * estimate) / (pages + K)
-        return _logit(estimate) - _logit(mean)
+            if place == 0:
+                of_server = estimate
+        return _logit(of_server) - _logit(mean), _logit(estimate) - _logit(of_server)
 
     def _total(self, pages: float, relevance: float) -> None:
         self._pages += pages
@@ -135,6 +164,11 @@ class LinkModel:
         # An agent that shares nothing keeps no sums to share.
         if len(self._changes) > self.capacity:
             self._changes, self._changed = {}, (0.0, 0.0)
+
+
+def adjusted(quality: float, odds: float) -> float:
+    """A quality, 0 to 1, after its odds were multiplied: o·q / (1 + (o − 1)·q)."""
+    return odds * quality / (1.0 + (odds - 1.0) * quality)
 
 
 def _add(records: dict[str, list[float]], group: str, pages: float, relevance: float) -> None:
@@ -162,6 +196,10 @@ def _path(folder: str) -> list[str]:
 def _logit(probability: float) -> float:
     probability = min(MOST, max(LEAST, probability))
     return math.log(probability / (1.0 - probability))
+
+
+def _probability(logit: float) -> float:
+    return 1.0 / (1.0 + math.exp(-logit))
 
 
 def _unpacked(packed: bytes) -> tuple[dict[str, list[float]], float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 
@@ -13,6 +14,7 @@ from extensions.frontier import score
 from extensions.frontier.oracle import DictFrontier
 from extensions.frontier.records import Candidate, Rules, Settlement
 from tests.benchmarks import focus
+from tests.benchmarks.simulation_focus.bound import completions, earliest
 from tests.benchmarks.simulation_focus.crawl import crawl
 from tests.benchmarks.simulation_focus.facts import FactStore
 from tests.benchmarks.simulation_focus.figures import headroom_share, mean_and_interval
@@ -114,10 +116,55 @@ def test_a_server_has_one_request_at_a_time_spaced_by_its_delay(tiny, name):
 
 
 def test_the_oracle_is_never_below_another_policy_by_pages(tiny):
-    found = focus.run(tiny[1], list(focus.POLICIES), pages=80, slots=4, repeat=0)
+    found = focus.run(tiny[1], list(focus.POLICIES), pages=80, slots=4, repeat=0).found
     best = max(figures.recall_area for figures in found.values())
     assert found["oracle"].recall_area == best > found["breadth-first"].recall_area
     assert found["oracle"].recall_area_in_time >= found["breadth-first"].recall_area_in_time
+
+
+@pytest.mark.parametrize("repeat", range(3))
+def test_no_policy_exceeds_the_bound_in_time(tiny, repeat):
+    found, bound = focus.run(tiny[1], list(focus.POLICIES), pages=80, slots=4, repeat=repeat)
+    assert max(figures.recall_area_in_time for figures in found.values()) <= bound
+    assert found["oracle"].recall_area_in_time > 0.5 * bound
+
+
+@given(st.lists(st.tuples(st.floats(0, 10), st.floats(0.1, 5)), max_size=5))
+def test_the_bound_completes_no_job_later_than_any_order_does(jobs):
+    best = completions(jobs)
+    for order in itertools.permutations(jobs):
+        now, ends = 0.0, []
+        for released, work in order:
+            now = max(now, released) + work
+            ends.append(now)
+        assert all(least <= end + 1e-9 for least, end in zip(best, ends, strict=True))
+
+
+def test_the_bound_does_not_wait_for_what_has_not_come_yet():
+    # A long job alone at first; two short ones come and are served in between.
+    assert completions([(0.0, 10.0), (1.0, 1.0), (1.5, 1.0)]) == [2.0, 3.0, 12.0]
+
+
+def test_the_quickest_way_to_a_page_is_never_beaten(tiny):
+    task = tiny[1]
+    web = task.store.web
+    servers = Servers(web.server_names, 4)
+    arrivals = earliest(task, servers)
+    assert arrivals.at.keys() == task.distance.keys()
+    for name in ("breadth-first", "oracle", "ours"):
+        trace = crawl(focus.POLICIES[name](task), task.seeds, web.server, servers, slots=8)
+        for page, second in zip(trace.pages, trace.seconds, strict=True):
+            assert second * 1000 >= arrivals.at[page] - 1e-6
+
+
+def test_a_server_that_turns_out_rich_is_ranked_before_others_with_all_that_is_queued_there():
+    ranking = Capability(Rules())
+    queues = Queues(ranking, 2)
+    for server, quality in ((0, 0.3), (1, 0.5)):
+        queues.put(server, server, -score.pack(True, quality, 0, 0, 0))
+    ranking.odds[0] = 5.0
+    queues.rank_anew(0)
+    assert [lease.server for lease in queues.lease(0.0, 2)] == [0, 1]
 
 
 def test_the_command_line_reports_every_policy_as_json(tiny, capsys):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extensions.scoring.linkmodel import DEPTH_DECAY, LEAST, MOST, LinkFeatures, LinkModel
+from extensions.scoring.linkmodel import DEPTH_DECAY, LEAST, MOST, LinkFeatures, LinkModel, adjusted
 
 priors = st.floats(0, 1)
 urls = st.lists(st.sampled_from(["a", "b", "docs", "%E5%BC%82"]), max_size=9).map(
@@ -73,6 +74,40 @@ def test_the_estimate_of_a_folder_is_shrunk_towards_the_one_above():
     assert quality(model, "https://b.test/y/2") == pytest.approx(odds / (1 + odds))
 
 
+@given(lessons, urls, st.floats(LEAST, MOST), st.integers(0, 9))
+def test_what_is_known_of_a_server_and_of_its_folders_makes_the_quality_together(lessons, url, prior, depth):
+    model, link = taught(*lessons), LinkFeatures(prior, url, depth)
+    assert adjusted(model.within(link), model.odds("https://s.test")) == pytest.approx(model.quality(link), abs=1e-9)
+
+
+@given(lessons, st.lists(urls, min_size=2, max_size=2), st.floats(0.01, 100))
+def test_a_servers_odds_never_change_the_order_of_its_urls(lessons, pair, odds):
+    model = taught(*lessons)
+    low, high = sorted(model.within(LinkFeatures(0.3, url)) for url in pair)
+    assert 0.0 <= adjusted(low, odds) <= adjusted(high, odds) <= 1.0
+
+
+def test_the_odds_of_a_server_fall_with_each_barren_page_and_stand_at_one_before_the_first():
+    model = LinkModel()
+    odds = [model.odds("https://s.test")]
+    for number in range(5):
+        model.learn(LinkFeatures(0.5, f"https://s.test/{number}"), 0.01)
+        odds.append(model.odds("https://s.test"))
+    assert odds[0] == 1.0
+    assert odds == sorted(odds, reverse=True)
+    assert odds[-1] < 0.5
+    assert model.odds("https://new.test") == 1.0
+
+
+def test_a_doubtful_page_in_a_folder_of_relevant_ones_counts_for_more_than_one_among_barren_ones():
+    model = taught(*[("https://rich.test/a/1", 1.0), ("https://poor.test/a/1", 0.0)] * 5)
+    before = {server: model.quality(LinkFeatures(0.3, f"https://{server}.test/b/2")) for server in ("rich", "poor")}
+    for server in before:
+        model.learn(LinkFeatures(0.3, f"https://{server}.test/a/2"), 0.5)
+    told = msgpack.unpackb(model.changes())[1]
+    assert told["https://rich.test/a"][1] > 5.5 > 1.0 > told["https://poor.test/a"][1] > 0.0
+
+
 @given(lessons, urls)
 def test_a_saved_model_goes_on_as_it_was(lessons, url):
     model = taught(*lessons)
@@ -83,14 +118,19 @@ def test_a_saved_model_goes_on_as_it_was(lessons, url):
 
 
 @given(lessons, lessons, urls)
-def test_agents_that_exchange_changes_agree_whoever_learned_what(ours, theirs, url):
+def test_agents_that_exchange_changes_agree(ours, theirs, url):
     one, other = taught(*ours), taught(*theirs)
     told_by_one, told_by_other = one.changes(), other.changes()
     one.merge(told_by_other)
     other.merge(told_by_one)
-    both = taught(*ours, *theirs)
-    assert quality(one, url) == pytest.approx(quality(both, url))
-    assert quality(other, url) == pytest.approx(quality(both, url))
+    assert quality(one, url) == pytest.approx(quality(other, url))
+
+
+@given(*[st.lists(st.tuples(urls, st.sampled_from([0.0, 1.0])), max_size=30)] * 2, urls)
+def test_where_there_is_no_doubt_agents_know_together_what_one_would_know_alone(ours, theirs, url):
+    one, other = taught(*ours), taught(*theirs)
+    one.merge(other.changes())
+    assert quality(one, url) == pytest.approx(quality(taught(*ours, *theirs), url))
 
 
 def test_changes_are_told_once_and_never_passed_on():

@@ -1,4 +1,4 @@
-"""Oracles: they know every label and every link. Nobody crawls like that; they tell what there is to gain."""
+"""Oracles: they know every label and every link, one also every latency. Nobody crawls like that; they tell what there is to gain."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from tests.benchmarks.simulation_focus.baselines import GlobalQueue
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tests.benchmarks.simulation_focus.bound import Arrivals
     from tests.benchmarks.simulation_focus.queues import Lease
     from tests.benchmarks.simulation_focus.task import Task
 
 NEAR, ON_THE_WAY = 1e6, 1e5
 RELEVANT = 1e9
+ELSEWHERE, HERE = 2e9, 5e8
+"""A page on the way to relevant ones of other servers, and of its own."""
 
 
 class NearestFirst(GlobalQueue):
@@ -40,6 +43,38 @@ class NearestFirst(GlobalQueue):
     def priorities(self, page: int) -> Iterable[tuple[int, float]]:
         """The negated distance."""
         return [(target, -self._distance.get(target, 1e6)) for target in self.task.store.targets(page)]
+
+
+class Punctual(NearestFirst):
+    """The oracle for crawls in time: it also knows every latency, and walks the quickest ways to all servers that have something at once.
+
+    What waits is a server, not the crawl. So first come the pages on a quickest way to relevant pages of *other* servers, those with most of them before
+    the others; then relevant pages, which their servers give one after the other anyway; then what leads to more on the same server.
+    """
+
+    def __init__(self, task: Task, arrivals: Arrivals) -> None:
+        super().__init__(task)
+        server = task.store.web.server
+        here: dict[int, int] = defaultdict(int)
+        elsewhere: dict[int, int] = defaultdict(int)
+        for relevant in task.labels:
+            page = arrivals.by.get(relevant)
+            while page is not None:
+                (here if server[page] == server[relevant] else elsewhere)[page] += 1
+                page = arrivals.by.get(page)
+        self._worths: dict[int, float] = {page: HERE + count for page, count in here.items()}
+        self._worths |= {page: RELEVANT + here[page] for page in task.labels}
+        self._worths |= {page: ELSEWHERE + count + (page in task.labels) for page, count in elsewhere.items()}
+
+    def start(self, seeds: Iterable[int]) -> None:
+        """Seeds that lead nowhere come last."""
+        for seed in seeds:
+            self.offer(seed, self._worths.get(seed, 0.0))
+
+    def priorities(self, page: int) -> Iterable[tuple[int, float]]:
+        """Off the quickest ways, the nearest to anything relevant."""
+        nearest = dict(super().priorities(page))
+        return [(target, self._worths.get(target, worth)) for target, worth in nearest.items()]
 
 
 class Clairvoyant(GlobalQueue):

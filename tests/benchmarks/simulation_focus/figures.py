@@ -79,14 +79,18 @@ def headroom_share(ours: float, plain: float, oracle: float) -> float | None:
     return None if oracle - plain < 1e-9 else (ours - plain) / (oracle - plain)
 
 
-def comparison(of: Mapping[str, Figures], area: str) -> dict[str, Any]:
-    """The shares and ranks of one task, by the figure `area`."""
+def comparison(of: Mapping[str, Figures], area: str, bound: float | None = None) -> dict[str, Any]:
+    """The shares and ranks of one task, by the figure `area`; `bound` is what no policy can exceed in it."""
     areas = {policy: getattr(found, area) for policy, found in of.items()}
     baselines = {name: value for name, value in areas.items() if not name.startswith(("ours", "oracle"))}
     best = max(baselines, key=baselines.__getitem__) if baselines else None
     told: dict[str, Any] = {"best_baseline": best}
     if best is not None and "ours" in areas:
         told["ahead_of_every_baseline"] = areas["ours"] > baselines[best]
+    if {"ours", "breadth-first"} <= areas.keys():
+        told["never_below_breadth_first"] = areas["ours"] >= areas["breadth-first"]
+        if bound is not None:
+            told["headroom_share_bound"] = headroom_share(areas["ours"], areas["breadth-first"], bound)
     for oracle, share in (("oracle", "headroom_share"), ("oracle-nearest", "headroom_share_nearest")):
         if {"ours", oracle, "breadth-first"} <= areas.keys():
             told[share] = headroom_share(areas["ours"], areas["breadth-first"], areas[oracle])

@@ -22,26 +22,33 @@ if TYPE_CHECKING:
     from tests.benchmarks.simulation_focus.task import Task
 
 SEED_QUALITY = 1.0
+LEASE = 5
+"""URLs of a lease at most: what is learned meanwhile does not change it."""
 WARM_UP = 20
 """Pages before the first one that is fetched to explore."""
 
 
 class Learning(NamedTuple):
-    """What link quality is made of, to tell what each part brings. `explore` is the share of leases that go to a server drawn at random."""
+    """What link quality is made of, to tell what each part brings. `explore` is the share of leases that go to a server drawn at random;
+    with `ranked_anew` a server's rank follows what is learned of it, otherwise that is part of each URL's quality, once for all."""
 
     learned: bool = True
     explore: float = 0.0
+    ranked_anew: bool = True
 
 
 LEARNED = Learning()
-PLAIN = Learning(learned=False, explore=0.0)
+QUEUED = Learning(ranked_anew=False)
+"""What was learned until a URL was queued counts, and no more."""
+PLAIN = Learning(learned=False, ranked_anew=False)
 """The hand-made quality and a tunnel of TOPIC_TUNNEL pages."""
 
 
 class Ours(Policy):
     """What `extensions.relevance` and `extensions.scheduler` do with a page, call for call."""
 
-    keeps_connections = False
+    # One agent alone: nobody else could take a server, so its connection stays open after a lease.
+    keeps_connections = True
 
     def __init__(self, task: Task, learning: Learning = LEARNED) -> None:
         self.task = task
@@ -52,7 +59,8 @@ class Ours(Policy):
         self.model = LinkModel() if learning.learned else None
         self._rng = random.Random(len(task.distance))
         self._fetched = 0
-        self.queues = Queues(Capability(Rules()), len(self.web.server_names))
+        self.ranking = Capability(Rules(requests_per_connection=LEASE))
+        self.queues = Queues(self.ranking, len(self.web.server_names))
         cache: SeenCache = make_cache("clock", 1 << 20)
         self.news = SeenFilter(cache)
         self.seen: set[int] = set()
@@ -82,6 +90,7 @@ class Ours(Policy):
         self._fetched += 1
         if self.model is not None and depth:
             self.model.learn(LinkFeatures(0.0, self.web.url(page)), verdict.probability)
+            self._rank_anew(self.web.server[page])
         hops = 0 if verdict.on_topic else hops + 1
         if hops > self.tunnel:
             return
@@ -97,10 +106,17 @@ class Ours(Policy):
                 hops=hops,
             )
             if self.model is not None:
-                quality = self.model.quality(LinkFeatures(quality, self.web.url(target), depth + 1))
+                features = LinkFeatures(quality, self.web.url(target), depth + 1)
+                quality = self.model.within(features) if self.learning.ranked_anew else self.model.quality(features)
             # The page's name stands for the URL: http and https are one here.
             if self.news.is_news(self.web.pages[target].name, quality):
                 self.admit(target, quality, depth + 1, hops)
+
+    def _rank_anew(self, server: int) -> None:
+        """What a settlement tells the frontier beside its measurements."""
+        if self.model is not None and self.learning.ranked_anew:
+            self.ranking.odds[server] = self.model.odds(f"https://{self.web.server_names[server]}")
+            self.queues.rank_anew(server)
 
     def admit(self, page: int, quality: float, depth: int, hops: int) -> None:
         """The contract's verb for one candidate: admitted, raised, or a duplicate."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from extensions.frontier import policies, score
 from extensions.frontier.records import QUALITY_STEPS, Rules
+from extensions.scoring.linkmodel import adjusted
 
 _QUALITY_SHIFT = score.SEQUENCE_BITS + score.DEPTH_BITS + score.HOPS_BITS
 
@@ -58,10 +59,15 @@ class BestPage(Ranking):
 
 
 class Capability(Ranking):
-    """The product's: quality per second, by its own formulas. Keys are negated scores of `extensions.frontier.score`."""
+    """The product's: quality per second, by its own formulas. Keys are negated scores of `extensions.frontier.score`.
+
+    `odds` has one number for each server that was told one: by it the odds of all qualities queued there are multiplied before they are summed. It never changes
+    the order within a server.
+    """
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
+        self.odds: dict[int, float] = {}
 
     def rank(self, queue: Queue) -> tuple[Any, int]:
         """The negated capability."""
@@ -73,6 +79,9 @@ class Capability(Ranking):
             queue.delay_ms,
         )
         head = [(-key >> _QUALITY_SHIFT) / QUALITY_STEPS for key, _ in queue.order[: rules.requests_per_connection]]
+        odds = self.odds.get(queue.server, 1.0)
+        if odds != 1.0:
+            head = [adjusted(quality, odds) for quality in head]
         return -policies.rank(rules, estimates, 0, head), policies.lease_length(rules, estimates, head)
 
 
@@ -106,6 +115,10 @@ class Queues:
             if version == queue.version:
                 leases.append(self._open(queue, self.ranking.rank(queue)[1]))
         return leases
+
+    def rank_anew(self, server: int) -> None:
+        """What the ranking knows of a server has changed."""
+        self._changed.add(server)
 
     def lease_at(self, now_ms: float, place: float) -> Lease | None:
         """The best page of the server that stands at this place, 0 to 1, among those that are due, whatever their rank."""

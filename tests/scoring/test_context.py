@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extensions.scoring import ContextModel, CoverageModel, Example, Examples, Topic, make_model
-from extensions.scoring.context import MOST, Places
+from extensions.scoring.context import BASE, LESS, Places
 
 TOPIC = Topic.parse("rust, ownership, borrow checker")
 FILLER = "Some sentences about nothing in particular fill up the page and leave the reader as wise as before. "
 ABOUT = ("Rust and ownership", (FILLER + "Rust checks ownership with its borrow checker. ") * 5)
 MENTION = ("Notes", FILLER * 4 + "Ownership of rust is checked.")
+HINT = ("Notes", FILLER * 2 + "Ownership is checked.")
 DULL = ("Appendix", FILLER * 5)
+
+
+def logit(probability):
+    return math.log(probability / (1 - probability))
 
 
 def crawled(*pages):
@@ -34,9 +41,9 @@ def test_a_page_without_the_words_is_on_topic_in_a_place_that_is():
 
 def test_the_same_mention_counts_less_in_a_place_about_other_things():
     model = crawled(("dull.test", DULL, 60), ("rust.test", ABOUT, 20))
-    at_home = model.judge("https://rust.test/doc/x.html", *MENTION).relevance
-    abroad = model.judge("https://dull.test/doc/x.html", *MENTION).relevance
-    assert at_home > 0.5 > abroad
+    at_home = model.judge("https://rust.test/doc/x.html", *MENTION)
+    abroad = model.judge("https://dull.test/doc/x.html", *MENTION)
+    assert at_home.relevance > at_home.words == abroad.words > abroad.relevance
 
 
 def test_a_page_full_of_the_topic_is_on_topic_wherever_it_stands():
@@ -64,7 +71,16 @@ def test_where_words_are_rare_everywhere_a_third_of_the_pages_is_enough():
     model = crawled(("dull.test", DULL, 200))
     for number in range(60):
         model.judge(f"https://some.test/{number}.html", *(ABOUT if number % 3 == 0 else DULL))
-    assert model.judge("https://some.test/x.html", *MENTION).on_topic
+    assert model.judge("https://some.test/x.html", *HINT).on_topic
+    model = crawled(("dull.test", DULL, 200), ("rust.test", ABOUT, 60))
+    assert not model.judge("https://new.test/x.html", *HINT).on_topic
+
+
+def test_where_all_subjects_stand_side_by_side_words_decide():
+    model = crawled()
+    for number in range(100):
+        found = model.judge(f"https://encyclopaedia.test/wiki/{number}", *(ABOUT if number % 5 == 0 else DULL))
+        assert found.on_topic == (number % 5 == 0)
 
 
 @settings(deadline=None)
@@ -73,15 +89,16 @@ def test_where_words_are_rare_everywhere_a_third_of_the_pages_is_enough():
 )
 def test_surroundings_move_the_words_verdict_within_bounds_and_the_same_crawl_says_the_same(pages):
     first, second = crawled(), crawled()
-    words = CoverageModel(TOPIC)
+    words, places = CoverageModel(TOPIC), Places()
     for place, page in pages:
         found = first.judge(f"http://{place}/{page[0]}", *page)
         assert found == second.judge(f"http://{place}/{page[0]}", *page)
         own = words.score(*page)
         assert found.words == own.relevance
         assert (found.title_similarity, found.body_similarity) == (own.title_similarity, own.body_similarity)
-        odds, own_odds = (value / (1 - value) for value in (found.relevance, own.relevance))
-        assert own_odds * 2.71828**-MOST * 0.999 <= odds <= own_odds * 2.71829**MOST * 1.001
+        assert logit(found.relevance) >= logit(own.relevance) - LESS - 1e-6
+        share, _ = places.take_in(f"http://{place}/{page[0]}", own.relevance)
+        assert logit(found.relevance) <= logit(own.relevance) + logit(share) - logit(BASE) + 1e-6
         assert found.on_topic == (found.relevance > 0.5)
 
 

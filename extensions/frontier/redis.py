@@ -326,7 +326,7 @@ def _settlement(one: Settlement) -> list[Any]:
         one.server,
         one.token,
         # With lengths as Redis writes them, so that a script can compare it with what it has written.
-        msgpack.packb(one.done) if one.done else b"",
+        [msgpack.packb(one.done), len(one.done)] if one.done else [],
         one.pages,
         one.failures,
         one.connection_ms,

@@ -132,6 +132,30 @@ def test_long_queues_are_ranked_and_leased_as_if_read_to_their_end(redis_partiti
         assert leases == expected
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_rank_and_lease_follow_every_batch_that_could_change_them(redis_partition: Factory, seed: int) -> None:
+    """New URLs and better evidence for queued ones; most of it too poor to matter, which is found out without looking at the queue."""
+    rng = random.Random(seed)
+    rules = Rules(
+        policy=Policy.CAPABILITY,
+        requests_per_connection=rng.choice([1, 5, 50]),
+        connection_ms=rng.choice([0.0, 1.0, 100.0, 1000.0]),
+        response_ms=rng.choice([0.0, 1.0, 300.0]),
+        delay_ms=rng.choice([0.0, 20.0, 1000.0]),
+        max_pending=rng.choice([0, 12]),
+    )
+    partition, oracle = redis_partition(rules), DictFrontier(rules)
+    for _ in range(60):
+        batch = [
+            url(server, f"/{rng.randrange(60)}", rng.random() ** 2, payload=b"p")
+            for server in rng.sample("abc", 2)
+            for _ in range(rng.randint(1, 4))
+        ]
+        assert partition.admit(0, batch) == oracle.admit(0, batch)
+        assert partition.peek(9, 99) == oracle.peek(9, 99)
+    assert partition.lease(0, "agent", 1, 1000) == oracle.lease(0, "agent", 1, 1000)
+
+
 def test_what_is_left_of_a_lease_keeps_its_payload_when_it_goes_back(redis_partition: Factory) -> None:
     frontier = redis_partition(RULES)
     frontier.admit(0, [url("a", f"/{n}", payload=b"page") for n in range(4)])

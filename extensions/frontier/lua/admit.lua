@@ -20,7 +20,6 @@ local function remember(bucket, remainder)
 end
 
 local function is_held(s, member)
-  if s.st ~= 'l' then return false end
   if not s.held_members then
     s.held_members = {}
     for _, one in ipairs(members_of(s)) do s.held_members[one] = true end
@@ -142,6 +141,7 @@ end
 
 local function admit(s, candidates)
   local shut, max_pending = closed(s), rules.max_pending
+  local seen, duplicates = 0, 0
   local scored, payload_of, met, q_of, size, best
   local function begin() scored, payload_of, met, q_of, size, best = {}, {}, {}, {}, 0, -1 end
   local function do_gathered()
@@ -154,16 +154,16 @@ local function admit(s, candidates)
     local member, q, low, flags = candidates[i], candidates[i + 3], candidates[i + 4], candidates[i + 5]
     local plain = flags % 4 == 0
     local unseen = remember(candidates[i + 1], candidates[i + 2])
-    if unseen then count('seen', 1) end
+    if unseen then seen = seen + 1 end
     local gathered = q_of[member]
     if plain and gathered and q <= gathered then
-      count('duplicates', 1)
+      duplicates = duplicates + 1
     elseif plain and not gathered and not unseen then
-      if s.n > 0 then met[#met + 1] = {member, q, low} else count('duplicates', 1) end
+      if s.n > 0 then met[#met + 1] = {member, q, low} else duplicates = duplicates + 1 end
     else
       local sequence = s.seq + size
       local payload = payloads[(flags - flags % 4) / 4] or ''
-      local news = (unseen or flags % 2 == 1) and not is_held(s, member)
+      local news = (unseen or flags % 2 == 1) and not (s.st == 'l' and is_held(s, member))
       if plain and news and not (gathered or shut) and sequence < MAX_SEQUENCE and (max_pending == 0 or s.n + size < max_pending) then
         size = size + 1
         scored[2 * size - 1], scored[2 * size] = digits(pack(q, MAX_SEQUENCE - sequence, low)), member
@@ -177,6 +177,8 @@ local function admit(s, candidates)
     if size + #met >= GATHER then do_gathered() end
   end
   do_gathered()
+  count('seen', seen)
+  count('duplicates', duplicates)
 end
 
 local names = {}

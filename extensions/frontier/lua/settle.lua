@@ -1,5 +1,5 @@
 -- settle: URLs of leases are done, measurements enter the averages; with release the server is free again.
--- ARGV[2]  {now, {{server, token, msgpack of {done…} or "", pages, failures, {connection_ms…}, {response_ms…}, carried or -1, delay_ms or -1, due, release}, …}}
+-- ARGV[2]  {now, {{server, token, {msgpack of {done…}, how many} or {}, pages, failures, {connection_ms…}, {response_ms…}, carried or -1, delay_ms or -1, due, release}, …}}
 -- Reply    msgpack of {1 (accepted) or 0 (stale token: refused, nothing changed), …}, one for each
 -- Keeps    only the holder of the lease's token can acknowledge its URLs.
 local now, settlements = args[1], args[2]
@@ -12,12 +12,11 @@ local function average(estimate, measured)
 end
 
 -- Takes what is done out of what a lease holds; how many they were. Mostly it is all of it, in its order: that can be told from the strings.
-local function acknowledge(s, done)
+local function acknowledge(s, done, size)
   local packed = packed_of(s)
   if packed and not s.held and string.sub(packed, 2, #done + 1) == done then
-    local _, members = cmsgpack.unpack_one(done, 0)
     hold(s, {{}, {}, {}, {}})
-    return #members
+    return size
   end
   local is_done = {}
   for _, member in ipairs(cmsgpack.unpack(done)) do is_done[member] = true end
@@ -47,8 +46,8 @@ local function settle(server, token, done, pages, failures, connection_ms, respo
     count('refused', 1)
     return 0
   end
-  if done ~= '' then
-    local settled = acknowledge(s, done)
+  if #done > 0 then
+    local settled = acknowledge(s, unpack(done))
     count('settled', settled)
     count('leased', -settled)
   end

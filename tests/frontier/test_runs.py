@@ -132,6 +132,34 @@ def test_long_queues_are_ranked_and_leased_as_if_read_to_their_end(redis_partiti
         assert leases == expected
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_lease_is_settled_bit_by_bit_in_its_order_and_out_of_it(redis_partition: Factory, seed: int) -> None:
+    """What is left goes back with its payloads, a URL met again meanwhile is known, and nothing is settled twice."""
+    rng = random.Random(seed)
+    rules = Rules(policy=Policy.QUALITY, requests_per_connection=rng.choice([3, 15, 16, 40]))
+    partition, oracle = redis_partition(rules), DictFrontier(rules)
+    batch = [url("a", f"/{n}" * rng.choice([1, 30]), rng.random(), payload=rng.choice([b"", b"p"])) for n in range(60)]
+    for one in (partition, oracle):
+        one.admit(0, batch)
+    for _ in range(3):
+        lease, expected = lease_one(partition), lease_one(oracle)
+        assert lease == expected
+        left = members(lease)
+        for _ in range(rng.randint(1, 8)):
+            some = left[: rng.randint(0, 5)] if rng.random() < 0.7 else rng.sample(members(lease), 3)
+            left = [one for one in left if one not in some]
+            met = [one._replace(force=True) for one in batch if one.member in rng.sample(members(lease), 2)]
+            for one in (partition, oracle):
+                assert one.settle(0, Settlement("a", lease.token, done=tuple(some), pages=len(some)))
+            if rng.random() < 0.2:
+                assert partition.admit(0, met) == oracle.admit(0, met)
+            assert partition.stats() == oracle.stats()
+        for one in (partition, oracle):
+            one.settle(0, Settlement("a", lease.token, done=tuple(left[:1]), release=True))
+        assert partition.peek(9, 99) == oracle.peek(9, 99)
+        oracle.check()
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_rank_and_lease_follow_every_batch_that_could_change_them(redis_partition: Factory, seed: int) -> None:
     """New URLs and better evidence for queued ones; most of it too poor to matter, which is found out without looking at the queue."""

@@ -21,8 +21,9 @@ end
 
 local function is_held(s, member)
   if not s.held_members then
+    local members, gone = members_of(s)
     s.held_members = {}
-    for _, one in ipairs(members_of(s)) do s.held_members[one] = true end
+    for _, one in ipairs(members) do s.held_members[one] = not gone[one] end
   end
   return s.held_members[member] or false
 end

@@ -5,7 +5,7 @@
 --            r, w, l      sorted sets of servers: ready by rank, waiting by due instant, leased by deadline
 --            s:<server>   msgpack: what is known of a server (`record`)
 --            q:<server>   sorted set: its URL queue, member by score (contract.py has the layout)
---            h:<server>   msgpack: the URLs that its lease holds, with their payloads (`held_of`)
+--            h:<server>   msgpack: the URLs that its lease holds, with their payloads (`members_of`)
 --            x:<server>   hash: payloads of queued URLs, where there are any (payloads.lua)
 --            y:<server>   hash: member to payload, for queued URLs that share theirs with none
 --            u:<bucket>   set of integers: one bucket of the seen-set
@@ -55,18 +55,18 @@ local function fetch(keys)
 end
 
 -- A server, read once a call. `st` is its state: r, w, l, or nil for idle; `n` the length of its queue; `length` that of its next lease if others want the connection, and
--- `cut` the quality below which a new URL changes neither its rank nor that (ranks.lua). The last two hold as long as it is ready.
+-- `cut` the quality below which a new URL changes neither its rank nor that (ranks.lua). The last two hold as long as it is ready. `held_size`, `held_first`, `held_at`: see below.
 local servers = {}
 local function server_of(name, stored, held)
-  local st, n, seq, due, order, token, agent, pages, fails, rpc, ct, rt, delay, length, cut = '', 0, 0, 0, 0, 0, '', 0, 0, false, false, false, false, 0, 0
-  if stored then st, n, seq, due, order, token, agent, pages, fails, rpc, ct, rt, delay, length, cut = cmsgpack.unpack(stored) end
+  local st, n, seq, due, order, token, agent, pages, fails, rpc, ct, rt, delay, length, cut, size, first, at = '', 0, 0, 0, 0, 0, '', 0, 0, false, false, false, false, 0, 0, 0, 0, 0
+  if stored then st, n, seq, due, order, token, agent, pages, fails, rpc, ct, rt, delay, length, cut, size, first, at = cmsgpack.unpack(stored) end
   if st == '' then st = nil end
   local s = {
     name = name, known = stored and true or false, st = st, was = st, n = n, seq = seq, due = due, order = order, token = token, agent = agent,
     pages = pages, fails = fails, carries = rpc, rpc = rpc or rules.requests_per_connection, ct = ct or nil, rt = rt or nil, delay = delay or nil,
-    length = length, cut = cut, queue = prefix .. 'q:' .. name, packed = held,
+    length = length, cut = cut, held_size = size, held_first = first, held_at = at, queue = prefix .. 'q:' .. name, packed = held,
     -- What comes later has its place from the beginning, as to make room for it costs more than to read all the above.
-    at = nil, changed = nil, held = nil, changed_held = nil, chunks = nil, changed_chunks = nil, best_new = nil,
+    at = nil, changed = nil, held = nil, changed_held = nil, members = nil, gone = nil, settled = nil, chunks = nil, changed_chunks = nil, best_new = nil,
   }
   servers[name] = s
   return s
@@ -74,7 +74,7 @@ end
 local function record(s)
   return cmsgpack.pack(
     s.st or '', s.n, s.seq, s.due, s.order, s.token, s.st == 'l' and s.agent or '', s.pages, s.fails, s.carries, s.ct or false, s.rt or false, s.delay or false,
-    s.length, s.cut
+    s.length, s.cut, s.held_size, s.held_first, s.held_at
   )
 end
 local function load(name)
@@ -99,24 +99,55 @@ end
 local function delay_of(s) return s.delay or rules.delay_ms end
 
 -- What a lease holds, four lists: members, scores, the place of each one's payload in the last or 0, payloads. In Redis they are one after the other behind the mark of
--- an array of four, so that the members, of which there is most to ask, can be read alone.
+-- an array of four, so that the members, of which there is most to ask, can be read alone. They stay as they are until the lease ends or the last URL is settled.
+-- Settled so far are the first `held_first` members, which end at byte `held_at`; others are listed behind the `held_size` bytes of all that, a list for each settlement.
 local FOUR = string.char(148)
-local function pack_held(held) return FOUR .. cmsgpack.pack(unpack(held)) end
+local function header_of(size) return size < 16 and 1 or 3 end
 local function packed_of(s)
   if s.packed == nil then s.packed = s.st == 'l' and redis.call('GET', prefix .. 'h:' .. s.name) end
   return s.packed
 end
-local function held_of(s)
-  if not s.held then s.held = packed_of(s) and cmsgpack.unpack(s.packed) or {{}, {}, {}, {}} end
-  return s.held
-end
-local function members_of(s)
-  if s.held or not packed_of(s) then return held_of(s)[1] end
-  local _, members = cmsgpack.unpack_one(s.packed, 1)
-  return members
-end
 local function hold(s, held)
-  s.held, s.packed, s.changed_held = held, nil, true
+  local size = #held[1]
+  s.held, s.members, s.gone, s.changed_held = held, held[1], {}, true
+  s.packed = size > 0 and FOUR .. cmsgpack.pack(unpack(held))
+  s.held_size, s.held_first, s.held_at = s.packed and #s.packed or 0, 0, 1 + header_of(size)
+end
+-- All that were leased, and which of them are settled.
+local function members_of(s)
+  if not s.members then
+    s.members, s.gone = {}, {}
+    local packed = packed_of(s)
+    if packed then
+      local _, members = cmsgpack.unpack_one(packed, 1)
+      s.members = members
+      for i = 1, s.held_first do s.gone[members[i]] = true end
+      if #packed > s.held_size then
+        for _, settled in ipairs({cmsgpack.unpack(string.sub(packed, s.held_size + 1))}) do
+          for _, member in ipairs(settled) do s.gone[member] = true end
+        end
+      end
+    end
+  end
+  return s.members, s.gone
+end
+local function held_of(s)
+  local members, gone = members_of(s)
+  local held = s.held
+  if not held then
+    local packed, _ = packed_of(s), nil
+    if not packed then return {{}, {}, {}, {}} end
+    _, held = cmsgpack.unpack_one(packed, 0)
+  end
+  if next(gone) == nil then return held end
+  local left = {{}, {}, {}, held[4]}
+  for i, member in ipairs(members) do
+    if not gone[member] then
+      local place = #left[1] + 1
+      for k = 1, 3 do left[k][place] = held[k][i] end
+    end
+  end
+  return left
 end
 
 -- The number under which a URL is queued, exact in a double. See contract.py.

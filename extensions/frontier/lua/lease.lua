@@ -1,6 +1,6 @@
 -- lease: the best servers that are due, each with its best URLs, for one agent until a deadline.
 -- ARGV[2]  {now, agent, count, lease_ms, promote_limit, heads, overdue_ms, overdue_limit}
--- Reply    msgpack of {{{server, token, deadline, due, delay, connection, response, what it holds (`pack_held`)}, …},
+-- Reply    msgpack of {{{server, token, deadline, due, delay, connection, response, what it holds (`hold` in common.lua)}, …},
 --           the earliest due instant among waiting servers or "", queued, leased, servers still ready, {the ranks of the first `heads` of them…}}.
 --           One string, as a client takes longer to read a list than all that is in it.
 -- Keeps    one lease per server at a time; a leased URL is in h:<server> and no longer in q:<server>.
@@ -29,7 +29,6 @@ local function open(s)
   redis.call('ZREMRANGEBYRANK', s.queue, digits(-length), '-1')
   local size = #urls / 2
   hold(s, take_all(s, urls))
-  s.packed = pack_held(s.held)
   count('token', 1)
   s.token = books.token + counted.token
   s.st, s.agent, s.at = 'l', agent, whole(deadline)

@@ -54,12 +54,14 @@ local function write()
       kept[#kept + 1] = record(s)
     end
     if s.changed_held then
-      if #s.held[1] > 0 then
+      if s.packed then
         kept[#kept + 1] = prefix .. 'h:' .. name
-        kept[#kept + 1] = s.packed or pack_held(s.held)
+        kept[#kept + 1] = s.packed
       else
         gone[#gone + 1] = prefix .. 'h:' .. name
       end
+    elseif s.settled then
+      redis.call('APPEND', prefix .. 'h:' .. name, table.concat(s.settled))
     end
   end
   for first = 1, #kept, PIECE do redis.call('MSET', unpack(kept, first, math.min(first + PIECE - 1, #kept))) end

@@ -11,33 +11,35 @@ local function average(estimate, measured)
   return estimate
 end
 
--- Takes what is done out of what a lease holds; how many they were. Mostly it is all of it, in its order: that can be told from the strings.
+-- Marks what is done of what a lease holds; how many they were. Mostly they are the next ones in its order, or all: that can be told from the strings.
 local function acknowledge(s, done, size)
   local packed = packed_of(s)
-  if packed and not s.held and string.sub(packed, 2, #done + 1) == done then
-    hold(s, {{}, {}, {}, {}})
-    return size
-  end
-  local is_done = {}
-  for _, member in ipairs(cmsgpack.unpack(done)) do is_done[member] = true end
-  local members = members_of(s)
-  local left = {}
-  for i, member in ipairs(members) do
-    if not is_done[member] then left[#left + 1] = i end
-  end
-  local settled = #members - #left
-  if settled > 0 and #left == 0 then
-    hold(s, {{}, {}, {}, {}})
-  elseif settled > 0 then
-    local all = held_of(s)
-    -- The list of payloads stays as it is, so that places in it do.
-    local held = {{}, {}, {}, all[4]}
-    for k = 1, 3 do
-      for i, place in ipairs(left) do held[k][i] = all[k][place] end
+  if packed and not s.members and #packed == s.held_size then
+    local header = header_of(size)
+    local last = s.held_at + #done - header
+    if string.sub(packed, s.held_at + 1, last) == string.sub(done, header + 1) then
+      s.held_first, s.held_at = s.held_first + size, last
+      local many, high, low = string.byte(packed, 2, 4)
+      if s.held_first == (many < 160 and many - 144 or high * 256 + low) then hold(s, {{}, {}, {}, {}}) end
+      return size
     end
-    hold(s, held)
   end
-  return settled
+  local members, gone = members_of(s)
+  local is_done, settled, left = {}, {}, 0
+  for _, member in ipairs(cmsgpack.unpack(done)) do is_done[member] = true end
+  for _, member in ipairs(members) do
+    if not gone[member] then
+      if is_done[member] then settled[#settled + 1] = member else left = left + 1 end
+    end
+  end
+  if #settled > 0 and left == 0 then
+    hold(s, {{}, {}, {}, {}})
+  elseif #settled > 0 then
+    for _, member in ipairs(settled) do gone[member] = true end
+    s.settled = s.settled or {}
+    s.settled[#s.settled + 1] = cmsgpack.pack(settled)
+  end
+  return #settled
 end
 
 local function settle(server, token, done, pages, failures, connection_ms, response_ms, carried, delay_ms, due, free)

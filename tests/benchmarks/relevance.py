@@ -40,6 +40,11 @@ if TYPE_CHECKING:
 FOLDS = 5
 TERMS_OF_A_PAGE = 2000
 EXAMPLES = 20
+PLAIN = ("vector", "boolean", "bm25", "context")
+TAUGHT = {"examples": "examples", "context+examples": "context"}
+"""Models that are given examples, by what they are called here."""
+REFERENCES = ("trained", "trained_elsewhere")
+MODELS = (*PLAIN, *TAUGHT, *REFERENCES)
 
 
 @dataclass(frozen=True)
@@ -105,20 +110,26 @@ def sample(web: Path, relevant: set[str], negatives: int, seed: int) -> list[Lab
     return pages
 
 
-def measure(topic: Topic, pages: list[Labelled]) -> dict[str, dict]:
-    """All models and both references on labelled pages; beside the figures, the median milliseconds to score a page."""
+def measure(topic: Topic, pages: list[Labelled], models: Sequence[str]) -> dict[str, dict]:
+    """Models and references on labelled pages; beside the figures, the median milliseconds to score a page."""
     found = {}
-    for name in ("vector", "boolean", "bm25", "context"):
-        found[name] = _of_model(make_model(name, topic), pages)
+    for name in PLAIN:
+        if name in models:
+            found[name] = _of_model(make_model(name, topic), pages)
     taught = {right: [page for page in pages if page.relevant == right][:EXAMPLES] for right in (True, False)}
     examples = Examples(tuple(Example(page.title, page.text, right) for right, some in taught.items() for page in some))
     rest = [page for page in pages if page not in taught[True] and page not in taught[False]]
-    found["examples"] = _of_model(make_model("examples", topic, examples=examples), rest)
-    found["context+examples"] = _of_model(make_model("context", topic, examples=examples), rest)
-    documents = [_document(page) for page in pages]
-    found["trained"] = _trained(pages, documents, lambda number, _: number % FOLDS)
+    for name, base in TAUGHT.items():
+        if name in models:
+            found[name] = _of_model(make_model(base, topic, examples=examples), rest)
     fold_of = _folds_of_servers(pages)
-    found["trained_elsewhere"] = _trained(pages, documents, lambda _, page: fold_of[page.server])
+    references: dict[str, Callable[[int, Labelled], int]] = {
+        "trained": lambda number, _: number % FOLDS,
+        "trained_elsewhere": lambda _, page: fold_of[page.server],
+    }
+    for name in REFERENCES:
+        if name in models:
+            found[name] = _trained(pages, [_document(page) for page in pages], references[name])
     return found
 
 
@@ -197,6 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> dict:
     parser.add_argument("--labels", type=Path)
     parser.add_argument("--topic", help="words, or a file of words; default: topic.txt beside the labels")
     parser.add_argument("--topics", type=Path)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS, help="the references take longest")
     parser.add_argument("--negatives", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path)
@@ -214,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> dict:
         jobs = {"topic": (topic, _urls(given.labels))}
     results = {}
     for name, (topic, relevant) in jobs.items():
-        results[name] = measure(topic, sample(given.web, relevant, given.negatives, given.seed))
+        results[name] = measure(topic, sample(given.web, relevant, given.negatives, given.seed), given.models)
         _print(name, results[name])
     if given.topics and results:
         some = next(iter(results.values()))

@@ -69,6 +69,7 @@ def test_a_small_web_is_measured_and_the_report_written(tmp_path):
     assert all(set(got) >= FIGURES for got in models.values())
     assert models["bm25"]["f1"] == 1.0
     assert models["trained_elsewhere"]["average_precision"] > 0.99
-    alone = main(["--web", str(tmp_path / "web"), "--labels", str(topics / "relevant.txt")])
+    alone = main(["--web", str(tmp_path / "web"), "--labels", str(topics / "relevant.txt"), "--models", "bm25"])
+    assert set(alone) == {"bm25"}
     assert alone["bm25"]["f1"] == models["bm25"]["f1"]
     assert report["mean"]["bm25"]["f1"] == models["bm25"]["f1"]

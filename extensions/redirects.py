@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+META_REFRESH_BYTES = 4 * 4096
+"""Scrapy looks for the tag in the first 4,096 characters, which take no more than so many bytes in any encoding of the web."""
+
 
 class ForgivingRedirectMiddleware(RedirectMiddleware):
     """Follows Location headers."""
@@ -46,6 +49,9 @@ class ForgivingMetaRefreshMiddleware(MetaRefreshMiddleware):
         spider: Spider | None = None,  # noqa: ARG002 - Scrapy's signature
     ) -> Request | Response:
         """The redirected request, or the response itself. Raises `IgnoreRequest` after too many."""
+        # Nearly no page has one, and Scrapy would decode every page to find that out. Zeros are UTF-16's.
+        if b"refresh" not in response.body[:META_REFRESH_BYTES].replace(b"\0", b"").lower():
+            return response
         return forgiven(self.crawler, super().process_response, request, response)
 
 

@@ -2,6 +2,8 @@
 
 On the open web unreachable servers are everyday matters; each costs a line. Tracebacks of everything else stay, since those are faults of
 code. With LOG_LEVEL=DEBUG all of them stay.
+
+Nor does a page or an item cost a line that nobody will read: Scrapy puts one together for each, and throws it away unless LOG_LEVEL is DEBUG.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING
 from scrapy import exceptions, signals
 from scrapy.core.downloader.handlers.http11 import TunnelError
 from scrapy.exceptions import NotConfigured
+from scrapy.logformatter import LogFormatter
 from twisted.internet import error
 from twisted.web.client import ResponseFailed
 
@@ -23,7 +26,10 @@ from extensions.errors import OutputError
 from extensions.scheduler import TwoLevelScheduler
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy.crawler import Crawler
+    from scrapy.logformatter import LogFormatterResult
 
 FILTERED = ("scrapy.core.scraper", "scrapy.core.engine", "scrapy.downloadermiddlewares.robotstxt")
 CLEANING_UP = ("scrapy.core.engine", "scrapy.utils.signal")
@@ -77,6 +83,29 @@ class OneLine(logging.Filter):
         return True
 
 
+def tells_all(crawler: Crawler) -> bool:
+    """Whether LOG_LEVEL asks for everything."""
+    level = str(crawler.settings.get("LOG_LEVEL"))
+    return level in ("DEBUG", "NOTSET") or (level.isdecimal() and int(level) <= logging.DEBUG)
+
+
+class QuietLogFormatter(LogFormatter):
+    """Says nothing of pages and items that went well; of what went wrong it speaks as Scrapy's."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self | LogFormatter:  # type: ignore[override]
+        """Scrapy's own where LOG_LEVEL asks for everything."""
+        return LogFormatter() if tells_all(crawler) else cls()
+
+    def crawled(self, *_: object, **__: object) -> LogFormatterResult | None:  # type: ignore[override]
+        """Nothing."""
+        return None
+
+    def scraped(self, *_: object, **__: object) -> LogFormatterResult | None:  # type: ignore[override]
+        """Nothing."""
+        return None
+
+
 class QuietLogExtension:
     """Filters the loggers that speak of downloads and of items, from the start of a crawl to its end."""
 
@@ -88,8 +117,7 @@ class QuietLogExtension:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> QuietLogExtension:
         """Raises `NotConfigured` where LOG_LEVEL asks for everything."""
-        level = str(crawler.settings.get("LOG_LEVEL"))
-        if level in ("DEBUG", "NOTSET") or (level.isdecimal() and int(level) <= logging.DEBUG):
+        if tells_all(crawler):
             raise NotConfigured  # without a reason: Scrapy would log a warning
         quiet = cls(crawler)
         crawler.signals.connect(quiet.engine_stopped, signals.engine_stopped)

@@ -7,9 +7,11 @@ import logging
 import pytest
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import CannotResolveHostError, NotConfigured, ResponseDataLossError
+from scrapy.exceptions import CannotResolveHostError, DropItem, NotConfigured, ResponseDataLossError
+from scrapy.http import Request, Response
+from scrapy.logformatter import LogFormatter
 
-from topicspider.quietlog import CLEANING_UP, FILTERED, HeldBack, QuietLogExtension
+from topicspider.quietlog import CLEANING_UP, FILTERED, HeldBack, QuietLogExtension, QuietLogFormatter
 
 
 @pytest.fixture
@@ -68,6 +70,20 @@ def test_when_the_crawl_is_over_all_is_as_before(caplog, crawler, quiet):
 def test_who_asks_for_everything_gets_everything(level):
     with pytest.raises(NotConfigured):
         QuietLogExtension.from_crawler(Crawler(Spider, {"LOG_LEVEL": level}))
+
+
+def test_no_line_is_put_together_for_what_went_well_unless_everything_is_asked_for():
+    request, response = Request("http://a.test/"), Response("http://a.test/")
+    for level, told in (("INFO", False), ("WARNING", False), ("DEBUG", True), ("10", True)):
+        made = Crawler(Spider, {"LOG_LEVEL": level})
+        made.spider = Spider("quiet")
+        formatter = QuietLogFormatter.from_crawler(made)
+        assert (formatter.crawled(request, response, made.spider) is not None) is told
+        assert (formatter.scraped({}, response, made.spider) is not None) is told
+        dropped = DropItem("dull", log_level="WARNING")
+        assert formatter.dropped({}, dropped, response, made.spider) == LogFormatter().dropped(
+            {}, dropped, response, made.spider
+        )
 
 
 def test_what_scrapy_stumbles_over_is_told_unless_it_follows_from_a_fault_that_is(caplog, crawler):

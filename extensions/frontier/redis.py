@@ -12,8 +12,6 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgpack
-
 from extensions.errors import CrawlError, FrontierUnavailable
 from extensions.frontier.allotment import HEADS, Ask, PartitionView
 from extensions.frontier.contract import OVERDUE_LIMIT, PROMOTE_LIMIT, TOKEN_JUMP
@@ -27,14 +25,23 @@ from extensions.frontier.records import (
     Admission,
     Candidate,
     Lease,
-    LeasedUrl,
     Peek,
     Rules,
     Settlement,
     Stats,
 )
-from extensions.frontier.score import HOPS_BITS, QUALITY_BELOW
 from extensions.frontier.scripts import script
+from extensions.frontier.wire import (
+    accepted_of,
+    admission_of,
+    good,
+    lease_of,
+    packed,
+    settlement_row,
+    stale_of,
+    unpacked,
+    urls_of,
+)
 from extensions.urls.fingerprints import partition_of
 
 if TYPE_CHECKING:
@@ -43,8 +50,6 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 COUNTERS = tuple(name.encode() for name in Stats.__slots__)
-MAX_CARRIED = 1000
-"""No lease is longer than this, however many requests a connection is known to carry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ class RedisFrontier:
         self.partitions = partitions
         self.orders_by_quality = rules.policy.orders_by_quality
         self._max_depth = rules.max_depth
-        self.pipeline = Pipeline(client, crawl, _packed(asdict(rules) | {"policy": rules.policy.value}))
+        self.pipeline = Pipeline(client, crawl, packed(asdict(rules) | {"policy": rules.policy.value}))
         self._turn = 0
 
     @property
@@ -85,7 +90,7 @@ class RedisFrontier:
 
     async def admit(self, now_ms: int, candidates: Sequence[Candidate]) -> Admission:
         """Seen test, bounds, URL queue and server rank for a batch. Raises ValueError for an impossible candidate."""
-        return _admission(await self.pipeline.run_all(self._admit_calls(now_ms, candidates)))
+        return admission_of(await self.pipeline.run_all(self._admit_calls(now_ms, candidates)))
 
     async def lease(
         self, now_ms: int, agent: str, count: int, lease_ms: int, overdue_ms: int = 0
@@ -99,11 +104,11 @@ class RedisFrontier:
     async def settle(self, now_ms: int, settlements: Sequence[Settlement]) -> list[bool]:
         """Acknowledge URLs of leases; False for each whose token is stale."""
         calls, places = self._settle_calls(now_ms, settlements)
-        return [bool(one) for one in _accepted(await self.pipeline.run_all(calls), places, len(settlements))]
+        return [bool(one) for one in accepted_of(await self.pipeline.run_all(calls), places, len(settlements))]
 
     async def renew(self, now_ms: int, leases: Iterable[tuple[str, int]], lease_ms: int) -> set[str]:
         """Move the deadlines of leases; the servers whose token is stale."""
-        return set(_stale(await self.pipeline.run_all(self._renew_calls(now_ms, leases, lease_ms))))
+        return set(stale_of(await self.pipeline.run_all(self._renew_calls(now_ms, leases, lease_ms))))
 
     async def reclaim(
         self,
@@ -117,7 +122,7 @@ class RedisFrontier:
         for server, token in held:
             parts[self.partition_of(server)].append((server, token))
         calls = [
-            Call(script("reclaim"), partition, _packed([now_ms, agent or "", parts[partition], TOKEN_JUMP]))
+            Call(script("reclaim"), partition, packed([now_ms, agent or "", parts[partition], TOKEN_JUMP]))
             for partition in (range(self.partitions) if partitions is None else partitions)
         ]
         return sum(await self.pipeline.run_all(calls))
@@ -145,11 +150,11 @@ class RedisFrontier:
         admitted, settled, renewed, leased = ([next(sent) for _ in part] for part in (admits, settles, renews, leases))
         found, views = self._leased(asks, leased)
         return Exchange(
-            admission=_admission(_good(admitted)),
-            all_admitted=len(_good(admitted)) == len(admits),
-            accepted=tuple(_accepted(settled, places, len(settlements))),
-            stale=frozenset(_stale(_good(renewed))),
-            all_renewed=len(_good(renewed)) == len(renews),
+            admission=admission_of(good(admitted)),
+            all_admitted=len(good(admitted)) == len(admits),
+            accepted=tuple(accepted_of(settled, places, len(settlements))),
+            stale=frozenset(stale_of(good(renewed))),
+            all_renewed=len(good(renewed)) == len(renews),
             leases=tuple(found),
             views=tuple(views),
             # What will not mend by waiting comes first.
@@ -164,14 +169,14 @@ class RedisFrontier:
 
     async def peek(self, count: int, head: int = 3) -> list[Peek]:
         """Servers as they stand, with the first URLs of each; of every partition the first `count`."""
-        arguments = _packed([count, head])
+        arguments = packed([count, head])
         replies = await self.pipeline.run_all(
             [Call(script("peek"), number, arguments) for number in range(self.partitions)]
         )
         rows = [
-            Peek(name.decode(), state.decode(), float(rank), queued, self._urls(*urls))
+            Peek(name.decode(), state.decode(), float(rank), queued, urls_of(self.orders_by_quality, *urls))
             for reply in replies
-            for name, state, rank, queued, *urls in _unpacked(reply)
+            for name, state, rank, queued, *urls in unpacked(reply)
         ]
         if self.partitions > 1:
             order = {"ready": 0, "waiting": 1, "leased": 2}
@@ -233,7 +238,7 @@ class RedisFrontier:
                 payloads.setdefault(payload, len(payloads)) << 2 | too_deep << 1 | force,
             )
         return [
-            Call(script("admit"), partition, _packed([now_ms, list(payloads)[1:], *arguments]))
+            Call(script("admit"), partition, packed([now_ms, list(payloads)[1:], *arguments]))
             for partition, (arguments, payloads) in parts.items()
         ]
 
@@ -242,7 +247,9 @@ class RedisFrontier:
         for place, one in enumerate(settlements):
             parts[self.partition_of(one.server)].append(place)
         calls = [
-            Call(script("settle"), partition, _packed([now_ms, [_settlement(settlements[place]) for place in places]]))
+            Call(
+                script("settle"), partition, packed([now_ms, [settlement_row(settlements[place]) for place in places]])
+            )
             for partition, places in parts.items()
         ]
         return calls, list(parts.values())
@@ -251,7 +258,7 @@ class RedisFrontier:
         parts: dict[int, list[tuple[str, int]]] = defaultdict(list)
         for server, token in leases:
             parts[self.partition_of(server)].append((server, token))
-        return [Call(script("renew"), number, _packed([now_ms, lease_ms, rows])) for number, rows in parts.items()]
+        return [Call(script("renew"), number, packed([now_ms, lease_ms, rows])) for number, rows in parts.items()]
 
     def _shares(self, count: int, overdue_ms: int) -> list[Ask]:
         """A fair share for every partition; what does not divide goes round from call to call."""
@@ -266,7 +273,7 @@ class RedisFrontier:
     @staticmethod
     def _lease_call(now_ms: int, agent: str, ask: Ask, lease_ms: int) -> Call:
         limits = [PROMOTE_LIMIT, HEADS, ask.overdue_ms, OVERDUE_LIMIT]
-        return Call(script("lease"), ask.partition, _packed([now_ms, agent, ask.servers, lease_ms, *limits]))
+        return Call(script("lease"), ask.partition, packed([now_ms, agent, ask.servers, lease_ms, *limits]))
 
     # What comes back
 
@@ -276,85 +283,8 @@ class RedisFrontier:
         for ask, reply in zip(asks, replies, strict=True):
             if isinstance(reply, CrawlError):
                 continue
-            rows, due, queued, leased, ready, ranks = _unpacked(reply)
-            leases += [self._lease(*row) for row in rows]
+            rows, due, queued, leased, ready, ranks = unpacked(reply)
+            leases += [lease_of(self.orders_by_quality, row) for row in rows]
             next_due = None if due == b"" else int(float(due))
             views.append(PartitionView(ask.partition, next_due, queued, leased, ready, tuple(map(float, ranks))))
         return leases, views
-
-    def _lease(self, server: bytes, token: int, deadline: int, due: int, *estimates_and_held: Any) -> Lease:
-        delay_ms, connection_ms, response_ms, held = estimates_and_held
-        members, scores, places, payloads = _unpacked(held)
-        payload_at = [b"", *payloads]
-        urls = self._urls(members, scores, [payload_at[place] for place in places])
-        times = float(delay_ms), float(connection_ms), float(response_ms)
-        return Lease(server.decode(), token, deadline, due, *times, urls)
-
-    def _urls(
-        self, members: Sequence[bytes], scores: Sequence[int], payloads: Sequence[bytes]
-    ) -> tuple[LeasedUrl, ...]:
-        """What `score.unpack` says of each, at less cost."""
-        above = QUALITY_BELOW[self.orders_by_quality]
-        return tuple(
-            [
-                LeasedUrl(
-                    member.decode(),
-                    (score >> above & QUALITY_STEPS) / QUALITY_STEPS,
-                    score >> HOPS_BITS & MAX_DEPTH,
-                    score & MAX_HOPS,
-                    payload,
-                )
-                for member, score, payload in zip(members, scores, payloads, strict=True)
-            ]
-        )
-
-
-def _packed(arguments: Any) -> bytes:
-    packed: bytes = msgpack.packb(arguments, use_bin_type=False)
-    return packed
-
-
-def _unpacked(reply: bytes) -> Any:
-    return msgpack.unpackb(reply, raw=True)
-
-
-def _settlement(one: Settlement) -> list[Any]:
-    times = (*one.connection_ms, *one.response_ms, one.delay_ms or 0.0, one.due_ms)
-    if not (one.pages >= 0 and one.failures >= 0 and all(math.isfinite(time) and time >= 0 for time in times)):
-        raise ValueError(f"No lease can be settled as {one!r}")
-    return [
-        one.server,
-        one.token,
-        # With lengths as Redis writes them, so that a script can compare it with what it has written.
-        [msgpack.packb(one.done), len(one.done)] if one.done else [],
-        one.pages,
-        one.failures,
-        one.connection_ms,
-        one.response_ms,
-        -1 if one.carried is None else min(max(1, one.carried), MAX_CARRIED),
-        -1 if one.delay_ms is None else one.delay_ms,
-        one.due_ms,
-        int(one.release),
-    ]
-
-
-def _admission(replies: Sequence[Any]) -> Admission:
-    rows = [_unpacked(reply) for reply in replies]
-    return Admission(*(sum(column) for column in zip(*rows, strict=True))) if rows else Admission()
-
-
-def _good(replies: Sequence[Any]) -> list[Any]:
-    return [reply for reply in replies if not isinstance(reply, CrawlError)]
-
-
-def _accepted(replies: Sequence[Any], places: Sequence[Sequence[int]], size: int) -> list[bool | None]:
-    accepted: list[bool | None] = [None] * size
-    for row, where in zip(replies, places, strict=True):
-        if not isinstance(row, CrawlError):
-            for place, reply in zip(where, _unpacked(row), strict=True):
-                accepted[place] = bool(reply)
-    return accepted
-
-
-def _stale(replies: Sequence[Any]) -> list[str]:
-    return [server.decode() for reply in replies for server in _unpacked(reply)]

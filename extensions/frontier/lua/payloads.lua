@@ -1,6 +1,6 @@
 -- Payloads of queued URLs. Those of one page are queued in a row and have one payload, the page's URL. So they are kept by chunks of 32 sequences: a field of x:<server> is
--- msgpack of which of the 32 (bits), their payload, which, their payload, …. A URL that has shared its payload with none (its name begins with a NUL), or whose sequence says nothing any more, has a field of y:<server>.
--- Changes are made in tables and written at the end of the call. A URL that is leased takes its payload with it.
+-- msgpack of which of the 32 (bits), their payload, which, their payload, …. A URL that has shared its payload with none (its name begins with a NUL), or whose sequence
+-- says nothing any more, has a field of y:<server>. Changes are made in tables and written at the end of the call. A URL that is leased takes its payload with it.
 local CHUNK = 32
 local byte = string.byte
 local function stands_alone(sequence, member)

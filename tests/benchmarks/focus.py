@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
         cache = options.cache or Path(temporary)
         with FactStore(web, cache, options.workers) as store:
             results = [_result(task, options) for task in _tasks(store, options)]
-    told = {"tasks": results, "mean": _means(results)}
+    told: dict[str, Any] = {"tasks": results, "mean": _means(results)}
     _print_means(told["mean"])
     if options.json:
         options.json.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
@@ -89,13 +89,13 @@ def run(task: Task, policies: Sequence[str], pages: int, slots: int, repeat: int
     random.Random(repeat).shuffle(seeds)
     equal = Servers(web.server_names, None)
     uneven = Servers(web.server_names, repeat)
-    plain = crawl(POLICIES["breadth-first"](task), seeds, web.server, uneven, slots=slots, pages=pages)
+    plain = crawl(POLICIES["breadth-first"](task.anew()), seeds, web.server, uneven, slots=slots, pages=pages)
     seconds = plain.seconds[-1]
     arrivals = earliest(task, uneven)
     found = {}
     for name in policies:
-        by_page = crawl(POLICIES[name](task), seeds, web.server, equal, slots=1, pages=pages)
-        candidates = [POLICIES[name](task)]
+        by_page = crawl(POLICIES[name](task.anew()), seeds, web.server, equal, slots=1, pages=pages)
+        candidates = [POLICIES[name](task.anew())]
         if name == "oracle":
             candidates += [NearestFirst(task), Punctual(task, arrivals)]
         found[name] = max(

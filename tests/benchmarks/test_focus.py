@@ -167,6 +167,22 @@ def test_a_server_that_turns_out_rich_is_ranked_before_others_with_all_that_is_q
     assert [lease.server for lease in queues.lease(0.0, 2)] == [0, 1]
 
 
+def test_exploring_opens_what_is_little_known_more_often_than_what_is_known_well():
+    queues = Queues(Capability(Rules(requests_per_connection=50)), 2)
+    for page in range(200):
+        queues.put(page % 2, page, -score.pack(True, 0.5, page, 0, 0))
+    (well_known,) = queues.lease(0.0, 1)
+    queues.release(well_known.server, 0.0)
+    rng = random.Random(1)
+    opened = []
+    for _ in range(10):
+        lease = queues.lease_little_known(0.0, rng)
+        opened.append(lease.server)
+        assert len(lease.urls) == 1
+        queues.release(lease.server, 0.0)
+    assert opened.count(well_known.server) < 5
+
+
 def test_the_command_line_reports_every_policy_as_json(tiny, capsys):
     folder = tiny[0]
     out = folder / "out.json"

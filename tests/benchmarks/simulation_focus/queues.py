@@ -10,13 +10,19 @@ import heapq
 from abc import ABC, abstractmethod
 from bisect import bisect_left, insort
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extensions.frontier import policies, score
 from extensions.frontier.records import QUALITY_STEPS, Rules
 from extensions.scoring.linkmodel import adjusted
 
+if TYPE_CHECKING:
+    import random
+
 _QUALITY_SHIFT = score.SEQUENCE_BITS + score.DEPTH_BITS + score.HOPS_BITS
+
+
+LOOKED_AT = 8
 
 
 @dataclass(slots=True)
@@ -33,6 +39,7 @@ class Queue:
     connection_ms: float | None = None
     response_ms: float | None = None
     delay_ms: float = 0.0
+    fetched: int = 0
 
 
 class Lease(NamedTuple):
@@ -120,11 +127,18 @@ class Queues:
         """What the ranking knows of a server has changed."""
         self._changed.add(server)
 
-    def lease_at(self, now_ms: float, place: float) -> Lease | None:
-        """The best page of the server that stands at this place, 0 to 1, among those that are due, whatever their rank."""
+    def lease_little_known(self, now_ms: float, rng: random.Random) -> Lease | None:
+        """The best page of a server that is due, drawn at random, the more likely the fewer pages were fetched there.
+
+        Only a few are looked at, as in a sorted set of any size.
+        """
         self._promote(now_ms)
         ready = [queue for queue in self.queues if queue.order and not queue.leased and queue.due_ms <= now_ms]
-        return self._open(ready[int(place * len(ready))], 1) if ready else None
+        if not ready:
+            return None
+        drawn = rng.sample(ready, min(LOOKED_AT, len(ready)))
+        (chosen,) = rng.choices(drawn, [1.0 / (1.0 + queue.fetched) for queue in drawn])
+        return self._open(chosen, 1)
 
     def _promote(self, now_ms: float) -> None:
         while self._waiting and self._waiting[0][0] <= now_ms:
@@ -160,5 +174,6 @@ class Queues:
         for _, page in urls:
             del queue.keys[page]
         queue.leased = True
+        queue.fetched += len(urls)
         queue.version += 1
         return Lease(queue.server, urls)

@@ -28,6 +28,7 @@ RESTORED = frozenset({"depth", KEY, "download_slot", "download_latency"})
 """Meta keys that the queue restores, or that meant something only to one download."""
 
 REFERER = b"Referer"
+VERBATIM = "verbatim_url"
 
 
 def payload_of(request: Request, spider: Spider, *, opaque: bool) -> bytes:
@@ -65,12 +66,19 @@ def request_of(server: str, url: LeasedUrl, spider: Spider) -> Request:
     """The request of a leased URL, ready to be downloaded."""
     parts: dict[str, Any] = msgpack.unpackb(url.payload, ext_hook=_restore, strict_map_key=False) if url.payload else {}
     referrer = parts.pop("r", "")
+    plain = not parts
     parts.setdefault("url", server + url.member)
     meta = parts.setdefault("meta", {})
     meta["depth"] = url.depth
     meta["download_slot"] = server
     TopicMeta(url.quality, url.hops, referrer).put(meta)
-    request = request_from_dict(parts, spider=spider)
+    if plain:
+        # A canonical URL is safe as it is; to have Scrapy make it so again is half of the work here. What it redirects to is not.
+        meta[VERBATIM] = True
+        request = Request(**parts)
+        del request.meta[VERBATIM]
+    else:
+        request = request_from_dict(parts, spider=spider)
     if referrer:
         request.headers.setdefault(REFERER, referrer)
     return request

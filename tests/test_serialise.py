@@ -143,6 +143,11 @@ def test_a_plain_get_needs_no_bytes(url):
     assert TopicMeta.of(got) == TopicMeta(0.7, 2)
 
 
+def test_what_a_plain_get_redirects_to_is_made_safe_as_ever():
+    got = request_of(SERVER, LeasedUrl("/", quality=0.7, depth=0, hops=0), SPIDER)
+    assert got.replace(url=SERVER + "/a b").url == SERVER + "/a%20b"
+
+
 def test_a_plain_get_found_on_a_page_in_another_encoding_needs_no_bytes_either():
     """`response.follow` gives each link the page's encoding, but its URL is percent-encoded by then."""
     request = Request(SERVER + "/?q=资料", encoding="gb18030")

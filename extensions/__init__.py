@@ -11,7 +11,7 @@ The life of a URL
 3. **Canonical** (`urls`): one spelling for all URLs that mean the same page, split into *server* (scheme, host, port) and
    *path*, and hashed into a fingerprint.
 4. **Quality** is predicted: the probability, 0 to 1, that the page behind the link is on topic, by its words (`scoring.links`) and by what the crawl
-   has learned of its server and folders (`scoring.linkmodel`, shared by `learning`).
+   has learned of its folders (`scoring.linkmodel`, shared by `learning`). What it learns of the server moves all that is queued there (9).
 5. **admit**: one atomic script per partition of the frontier (`frontier`) tests the exact *seen-set*, puts the URL into its
    server's *URL queue* and ranks the server in the *server queue*. From here on the URL is **queued**.
 6. **lease**: the best servers that are due are handed to an agent, each with its best URLs, until a deadline. The URL is
@@ -21,6 +21,7 @@ The life of a URL
 8. **Stored.** Items of pages on topic pass the pipelines (`topicspider.pipelines`); links go back to 2.
 9. **settle**: only after the page's links are admitted and its items stored is the URL **done**. What an agent leased and
    never settled is **reclaimed** when the lease expires; an agent that lives **renews** its leases.
+   Each settlement also tells what the crawl has learned of the server by then, as one number, its *odds*: the server's rank follows, and the next lease's length.
 
 A URL is queued, leased or done: exactly one of the three, whatever dies.
 

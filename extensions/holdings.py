@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from extensions.openserver import HandedOut, OpenServer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
 
     from extensions.frontier.records import Candidate, Lease, Settlement
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 class Holdings:
     """Shared by the scheduler, which fills and uses it, and the courier, which carries it to Redis and back."""
 
-    def __init__(self) -> None:
+    def __init__(self, odds_of: Callable[[str], float | None] | None = None) -> None:
+        """`odds_of` goes into the settlements: see `OpenServer.settlement`."""
+        self._odds_of = odds_of
         self.candidates: list[Candidate] = []
         self.open_servers: dict[str, OpenServer] = {}
         self.handed: dict[Request, HandedOut] = {}
@@ -101,7 +105,7 @@ class Holdings:
         found = []
         confirmed = self.batch if give_back else self.batch - 1
         for name, server in list(self.open_servers.items()):
-            settlement = server.settlement(confirmed, give_back=give_back)
+            settlement = server.settlement(confirmed, give_back=give_back, odds_of=self._odds_of)
             if settlement is not None:
                 found.append(settlement)
                 if settlement.release:

@@ -26,6 +26,12 @@ def link_model_of(crawler: Crawler) -> LinkModel:
     return model
 
 
+def odds_of(crawler: Crawler, server: str) -> float | None:
+    """By what the odds of all links to a server are to be multiplied, as far as the crawl has learned; None as long as nothing was learned, or nobody does."""
+    model = _models.get(crawler)
+    return model.odds(server) if model else None
+
+
 class SharedLearning:
     """The model's way to Redis and back. Each method raises `FrontierUnavailable` when Redis does not serve."""
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from extensions.frontier.records import Lease, LeasedUrl, Settlement
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
 
 
@@ -68,10 +70,13 @@ class OpenServer:
         """Whether every URL is through."""
         return self.drained and not self.unfinished
 
-    def settlement(self, confirmed: int, *, give_back: bool = False) -> Settlement | None:
+    def settlement(
+        self, confirmed: int, *, give_back: bool = False, odds_of: Callable[[str], float | None] | None = None
+    ) -> Settlement | None:
         """What may be acknowledged now: pages whose links are in a batch that Redis has confirmed. None if there is nothing to say.
 
-        The lease ends with it when every URL is through and acknowledged, or with `give_back` in any case.
+        The lease ends with it when every URL is through and acknowledged, or with `give_back` in any case. `odds_of` tells what the
+        crawl has learned of a server: the pages that are through now included, and those that are still under way not.
         """
         ready = [one for one in self.through if one.batch <= confirmed]
         later = [one for one in self.through if one.batch > confirmed]
@@ -90,6 +95,7 @@ class OpenServer:
             delay_ms=self.delay_ms,
             due_ms=self.due_ms,
             release=release,
+            odds=None if odds_of is None else odds_of(self.lease.server),
         )
         self.through = later
         self.connection_ms, self.response_ms, self.carried = [], [], None

@@ -178,8 +178,12 @@ class TopicRelevanceMiddleware:
         return request
 
     def _learned(self, prior: float, url: str, depth: int) -> float:
-        """The quality of a link, after what the crawl has learned of its surroundings."""
-        return prior if self.links is None else self.links.quality(LinkFeatures(prior, url, depth))
+        """The quality of a link, after what the crawl has learned of its surroundings. Our scheduler is told of its server apart, with each settlement anew; any other is not."""
+        if self.links is None:
+            return prior
+        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
+        judge = self.links.within if hasattr(scheduler, "enqueue_links") else self.links.quality
+        return judge(LinkFeatures(prior, url, depth))
 
     @staticmethod
     def _hops(response: Response, verdict: Relevance) -> int:

@@ -21,6 +21,7 @@ from extensions.frontier.clock import RedisClock
 from extensions.frontier.connection import client_of, run_ids
 from extensions.frontier.embedded import EmbeddedRedis
 from extensions.frontier.faults import REDIS_FAULTS, fault_of
+from extensions.frontier.keys import LAYOUT
 from extensions.frontier.redis import RedisFrontier
 from extensions.frontier.registry import Registry
 from extensions.membership import Membership
@@ -150,13 +151,19 @@ class Session:
             "order": "quality" if self.frontier.orders_by_quality else "first in, first out",
             "partitions": str(self._config.partitions),
             "seen_bits": str(self._seen_bits),
+            "layout": LAYOUT,
         }
         named = {"order": "FRONTIER_POLICY", "partitions": "FRONTIER_PARTITIONS", "seen_bits": "SEEN_EXPECTED_URLS"}
         found = await self.frontier.about(mine)
-        for name, value in mine.items():
-            if found[name] != value:
+        if found.get("layout") != LAYOUT:
+            raise ConfigurationError(
+                f"The crawl {crawl} was begun by another version of this project, which keeps crawls in Redis in another way: finish it with that version, "
+                "begin another crawl with -s FRONTIER_CRAWL=<name>, or forget this one with -s SCHEDULER_FLUSH_ON_START=True."
+            )
+        for name, setting in named.items():
+            if found[name] != mine[name]:
                 raise ConfigurationError(
-                    f"The crawl {crawl} was begun with another {named[name]} ({name} {found[name]}, now {value}): set it back, "
+                    f"The crawl {crawl} was begun with another {setting} ({name} {found[name]}, now {mine[name]}): set it back, "
                     "begin another crawl with -s FRONTIER_CRAWL=<name>, or forget this one with -s SCHEDULER_FLUSH_ON_START=True."
                 )
 

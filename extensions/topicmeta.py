@@ -1,7 +1,7 @@
 """What this project keeps about a request: one mapping, ``request.meta["topic"]``, written and read only here.
 
 =========  ============================================================================================
-quality    predicted relevance of the URL, 0 to 1
+quality    predicted relevance of the URL, 0 to 1, among those of its server (what is learned of that is told to the frontier apart)
 hops       off-topic pages in a row between the last relevant page and this URL
 referrer   URL of the page it was found on first, or an empty string
 =========  ============================================================================================

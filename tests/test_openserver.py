@@ -231,3 +231,21 @@ def test_a_server_is_open_while_anything_of_it_is_to_be_downloaded(waiting):
     assert not server.drained
     finish(handed)
     assert server.drained == (waiting == 0)
+
+
+def test_a_settlement_tells_what_was_learned_of_its_server_by_then() -> None:
+    server, learned = leased("/1", "/2"), {SERVER: 1.5}
+    fetch(server)
+    assert server.settlement(confirmed=0, odds_of=learned.get).odds == 1.5
+    fetch(server)
+    learned[SERVER] = 0.25
+    last = server.settlement(confirmed=0, odds_of=learned.get)
+    assert (last.odds, last.release) == (0.25, True)
+
+
+def test_a_settlement_tells_no_odds_where_nothing_is_learned() -> None:
+    server = leased("/1", "/2")
+    fetch(server)
+    assert server.settlement(confirmed=0).odds is None
+    fetch(server)
+    assert server.settlement(confirmed=0, odds_of={}.get).odds is None

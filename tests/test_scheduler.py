@@ -274,6 +274,29 @@ def test_the_policy_cannot_change_its_order_within_a_crawl(tmp_path, settings):
     assert "was begun with another FRONTIER_POLICY" in log_of(tmp_path)
 
 
+@pytest.mark.parametrize("layout", [None, "0"])
+def test_a_crawl_that_another_version_began_is_refused_until_it_is_forgotten(tmp_path, settings, layout):
+    tree(tmp_path / "web", hosts=1, pages=3)
+    about = f"frontier:{{{settings['FRONTIER_CRAWL']}}}:about"
+    with LocalWeb(tmp_path / "web") as web, redis.Redis.from_url(settings["REDIS_URL"]) as client:
+        mine = settings | web.settings() | {"WALK_FROM": "http://h0.test/0"}
+        crawl(WALKER, tmp_path, mine)
+        assert len(seen(tmp_path)) == 3
+        assert client.hdel(about, "layout") == 1
+        if layout is not None:
+            client.hset(about, "layout", layout)
+        before = client.hgetall(about)
+        for _ in range(2):
+            (tmp_path / "crawl.log").unlink()
+            start(WALKER, tmp_path, mine).wait(30)
+            assert "was begun by another version of this project" in log_of(tmp_path)
+            assert client.hgetall(about) == before
+        assert len(seen(tmp_path)) == 3
+        (tmp_path / "stats.json").unlink()
+        crawl(WALKER, tmp_path, mine | {"SCHEDULER_FLUSH_ON_START": True})
+    assert len(seen(tmp_path)) == 6
+
+
 @pytest.mark.parametrize("policy", ["capability", "quality", "performance", "breadth_first"])
 def test_every_policy_brings_the_whole_web_home(tmp_path, settings, policy):
     urls = tree(tmp_path / "web", hosts=4, pages=60)

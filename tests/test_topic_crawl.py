@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import redis
 
+from extensions.frontier.records import Rules
 from extensions.pages import parse_page
 from extensions.scoring import CoverageModel, LinkFeatures, LinkMatcher, LinkModel, Topic, link_quality
 from tests.localweb.web import LocalWeb, write_site
@@ -693,6 +694,27 @@ def test_links_into_folders_that_held_relevant_pages_come_first_once_that_is_lea
     assert len(order) == len(later)
     dull_first = sum("dull" in path for path in order[:6])
     assert dull_first <= 1 if learns else dull_first >= 2
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_server_that_turns_out_barren_is_left_for_a_richer_one_that_promised_less(tmp_path, project, learns):
+    """All links were queued before anything was learned, those to the barren server with the better quality, and more of them than one lease takes."""
+    lease, rest = Rules().requests_per_connection, 10
+    barren, rich = [f"/{number}" for number in range(lease + rest)], [f"/{number}" for number in range(rest)]
+    links = [f"http://barren.test{path} honey" for path in barren] + [f"http://rich.test{path} more" for path in rich]
+    write_site(tmp_path / "web", "a.test", {"/": page(GOOD, *links)})
+    write_site(tmp_path / "web", "barren.test", {path: page(DULL) for path in barren})
+    write_site(tmp_path / "web", "rich.test", {path: page(GOOD) for path in rich})
+    settings = {"FRONTIER_POLICY": "quality", "CONCURRENT_REQUESTS": 1, "FRONTIER_PARTITIONS": 1}
+    with LocalWeb(tmp_path / "web") as web:
+        # Unhurried, so that nothing is leased between the download of a page and what is learned of it.
+        run = project.run(web, TOPIC_LEARN_LINKS=learns, FRONTIER_FLUSH_SECONDS=5, **settings)
+        log = sorted(web.access_log(), key=lambda record: record["start_ms"])
+    hosts = [record["host"] for record in log if record["path"] != "/robots.txt"][1:]
+    assert hosts[:lease] == ["barren.test"] * lease
+    first, last = ("rich.test", "barren.test") if learns else ("barren.test", "rich.test")
+    assert hosts[lease:] == [first] * rest + [last] * rest
+    assert run.stats["topic/relevant"] == 1 + rest
 
 
 def test_what_was_learned_is_there_when_the_crawl_goes_on(tmp_path, project, redis_server):

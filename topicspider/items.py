@@ -10,7 +10,8 @@ from typing import Any
 class PageItem:
     """A fetched page. The spider fills in what the response says, the relevance middleware what the topic says.
 
-    `relevance` is the model's measure (0 to 5 for `vector`); `quality` (0 to 1) is what was predicted of the URL before it was fetched.
+    `relevance` is the model's measure (0 to 5 for `vector`); `quality` (0 to 1) is what was predicted of the URL before it was fetched,
+    by its link and by its folder, among the URLs of its server.
     """
 
     url: str

@@ -8,8 +8,9 @@ Equal scores: the lexicographically greatest member (as bytes) first.
 
 **Rank** of a server with queue length n > 0, P = min(RequestsPerConnection, n), c = connection_ms/1000, r = response_ms/p/1000 and
 d = delay_ms/1000, in the units quality per second or pages per second (`policies`):
-breadth_first ``-order``; performance ``P / T(P)``; quality: the quality of the first URL; capability: the greatest of
-``(q₁+…+qₖ) / T(k)`` for k = 1…P over the k first URLs; with ``T(k) = max(2c + k·r + (k−1)·d, 0.001)``.
+breadth_first ``-order``; performance ``P / T(P)``; quality: the worth of the first URL; capability: the greatest of
+``(w₁+…+wₖ) / T(k)`` for k = 1…P over the k first URLs; with ``T(k) = max(2c + k·r + (k−1)·d, 0.001)``.
+The *worth* of a URL of quality q is ``w = o·q / (1 + (o − 1)·q)`` (`policies.adjusted`), o being the odds of its server, 1 as long as none were told: then w = q.
 Equal ranks: the lexicographically greatest server (as bytes) first.
 
 **Length** of a lease: for capability the k of that maximum, the greatest of equals, as it was when the server was ranked; otherwise P; 1 where
@@ -42,7 +43,8 @@ The reply also tells the earliest due instant among the servers still waiting (N
 
 **settle**: refused (False, counted, nothing changes) unless the server is leased under that token. Members of `done` that are held are settled,
 payload and all; unknown ones are passed over. `pages` adds to the server's; failures become `failures` if pages > 0, otherwise grow by it;
-estimates take the measurements; `carried`, at least 1, becomes RequestsPerConnection; delay_ms, if given, replaces the server's; due becomes the later of the two.
+estimates take the measurements; `carried`, at least 1, becomes RequestsPerConnection; delay_ms and odds, if given, replace the server's (odds
+within LEAST_ODDS and MOST_ODDS, as all that is queued there is ranked from now on); due becomes the later of the two.
 If the server is closed now, its whole queue is *dropped*. With `release` the URLs still held go back with their old scores (payloads kept, max_pending not applied), or are *dropped* if the
 server is closed; the lease ends and the server is placed.
 

@@ -6,6 +6,9 @@ keys within a partition are listed in ``lua/common.lua``, which derives them fro
 
 from __future__ import annotations
 
+LAYOUT = "2"
+"""Of all that a crawl keeps in Redis. Whoever changes what the scripts read back gives it the next number: then crawls that were begun with another one are refused, not misread."""
+
 
 def partition_key(crawl: str, partition: int) -> str:
     """The counters of a partition: the one key that is passed to every script."""

@@ -39,6 +39,7 @@ class _Server:
     connection_ms: float | None = None
     response_ms: float | None = None
     delay_ms: float | None = None
+    odds: float = 1.0
     agent: str = ""
     token: int = 0
     deadline_ms: int = 0
@@ -51,6 +52,7 @@ class _Server:
             rules.connection_ms if self.connection_ms is None else self.connection_ms,
             rules.response_ms if self.response_ms is None else self.response_ms,
             rules.delay_ms if self.delay_ms is None else self.delay_ms,
+            self.odds,
         )
 
     def closed(self, rules: Rules) -> bool:
@@ -145,14 +147,7 @@ class DictFrontier:
                 self._counts.settled += 1
         server.pages += settlement.pages
         server.failures = settlement.failures + (0 if settlement.pages > 0 else server.failures)
-        for measured in settlement.connection_ms:
-            server.connection_ms = policies.ewma(server.connection_ms, measured, self.rules.alpha)
-        for measured in settlement.response_ms:
-            server.response_ms = policies.ewma(server.response_ms, measured, self.rules.alpha)
-        if settlement.carried is not None:
-            server.requests_per_connection = max(settlement.carried, 1)
-        if settlement.delay_ms is not None:
-            server.delay_ms = settlement.delay_ms
+        self._learn(server, settlement)
         server.due_ms = max(server.due_ms, settlement.due_ms)
         if server.closed(self.rules):
             self._give_up(server, server.queue)
@@ -296,6 +291,19 @@ class DictFrontier:
             response_ms=estimates.response_ms,
             urls=tuple(self._url(server, member, server.held) for member in server.held),
         )
+
+    def _learn(self, server: _Server, settlement: Settlement) -> None:
+        """Take over what was measured of the server and learned of it."""
+        for measured in settlement.connection_ms:
+            server.connection_ms = policies.ewma(server.connection_ms, measured, self.rules.alpha)
+        for measured in settlement.response_ms:
+            server.response_ms = policies.ewma(server.response_ms, measured, self.rules.alpha)
+        if settlement.carried is not None:
+            server.requests_per_connection = max(settlement.carried, 1)
+        if settlement.delay_ms is not None:
+            server.delay_ms = settlement.delay_ms
+        if settlement.odds is not None:
+            server.odds = policies.bounded_odds(settlement.odds)
 
     def _release(self, now_ms: int, server: _Server) -> None:
         """End a lease: what it still holds is queued again at its old place, or dropped if the server is closed."""

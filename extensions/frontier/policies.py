@@ -17,6 +17,9 @@ poorer (Charnov 1976): n* = argmaxₙ Σₖ≤ₙ qₖ / T(n), and C is that max
 (2·ConnectionTime); unless no other server wants the connection: then pauses cost nothing, and to come back does (`lease_length`). What each of these brings is measured by
 ``python -m tests.benchmarks.scheduling --delay 1``.
 
+Qualities are those that URLs were queued with. What was learned of their server since then is one number, its odds, and counts as if every quality had been queued
+with it (`adjusted`); it leaves the order within a server as it is.
+
 Units: estimates come in milliseconds, rates are per second. The order of the floating-point operations is part of the
 contract (`contract`): Lua repeats it and gets the same doubles to the last bit.
 """
@@ -26,7 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from extensions.frontier.records import Policy
+from extensions.frontier.records import LEAST_ODDS, MOST_ODDS, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,11 +48,22 @@ class Estimates:
     connection_ms: float
     response_ms: float
     delay_ms: float
+    odds: float = 1.0
 
 
 def ewma(estimate: float | None, measured: float, alpha: float) -> float:
     """The moving average after one more measurement: α·estimate + (1−α)·measured; the first one stands alone."""
     return measured if estimate is None else alpha * estimate + (1 - alpha) * measured
+
+
+def bounded_odds(odds: float) -> float:
+    """Odds that a server can have."""
+    return min(MOST_ODDS, max(LEAST_ODDS, odds))
+
+
+def adjusted(quality: float, odds: float) -> float:
+    """A quality, 0 to 1, after its odds were multiplied: o·q / (1 + (o − 1)·q)."""
+    return odds * quality / (1 + (odds - 1) * quality)
 
 
 def pages_per_connection(requests_per_connection: int, task_urls: int) -> int:
@@ -106,9 +120,9 @@ def rank(rules: Rules, server: Estimates, order: int, qualities: Sequence[float]
         case Policy.PERFORMANCE:
             return performance_rank(pages, *times)
         case Policy.QUALITY:
-            return quality_rank(qualities)
+            return quality_rank(_as_learned(server, qualities[:1]))
         case Policy.CAPABILITY:
-            return capability_rank(qualities[:pages], *times)[0]
+            return capability_rank(_as_learned(server, qualities[:pages]), *times)[0]
 
 
 def lease_length(rules: Rules, server: Estimates, qualities: Sequence[float], *, contested: bool = True) -> int:
@@ -122,13 +136,19 @@ def lease_length(rules: Rules, server: Estimates, qualities: Sequence[float], *,
     if rules.policy is not Policy.CAPABILITY:
         return pages
     connection_time, response_time, pause = _times(rules, server)
-    length = capability_rank(qualities[:pages], connection_time, response_time, pause)[1]
+    qualities = _as_learned(server, qualities[:pages])
+    length = capability_rank(qualities, connection_time, response_time, pause)[1]
     if contested:
         return length
     # Pauses are free. But what is not kept can serve a better server soon: in sum, they take no longer than a connection would survive.
     if rules.keep_open_ms > 0:
         pages = min(pages, 1 + int(rules.keep_open_ms / max(server.delay_ms, 1.0)))
     return max(length, capability_rank(qualities[:pages], connection_time, response_time, 0.0)[1])
+
+
+def _as_learned(server: Estimates, qualities: Sequence[float]) -> Sequence[float]:
+    """What qualities of this server's URLs are by its odds."""
+    return qualities if server.odds == 1 else [adjusted(quality, server.odds) for quality in qualities]
 
 
 def _times(rules: Rules, server: Estimates) -> tuple[float, float, float]:

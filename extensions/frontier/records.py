@@ -22,6 +22,9 @@ MAX_SEQUENCE = 2**25 - 1
 MAX_DEPTH = 2**10 - 1
 MAX_HOPS = 2**4 - 1
 
+LEAST_ODDS, MOST_ODDS = 1e-6, 1e6
+"""Bounds of a server's odds: no quality that is not 0 or 1 becomes either."""
+
 
 class Policy(StrEnum):
     """How servers, and the URLs within a server, are ranked (Cao et al. 2003, section 3)."""
@@ -133,7 +136,8 @@ class Settlement:
 
     `pages` of the `done` were fetched; `failures` counts the failed ones at the end of the batch in a row (and `pages > 0`
     resets what earlier batches counted). Measurements enter the moving averages in the order given. `carried` is how many requests the connection
-    carried before the server closed it, None if it did not. `delay_ms` is the crawl delay the server asked for, if known.
+    carried before the server closed it, None if it did not. `delay_ms` is the crawl delay the server asked for, if known. `odds` is by what the odds of all
+    URLs queued there are to be multiplied from now on, as the crawl has learned since they were queued; None leaves it as it is, 1 in the beginning.
     """
 
     server: str
@@ -147,6 +151,7 @@ class Settlement:
     delay_ms: float | None = None
     due_ms: int = 0
     release: bool = False
+    odds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

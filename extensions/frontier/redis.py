@@ -201,12 +201,14 @@ class RedisFrontier:
             raise fault_of(error) from error
 
     async def about(self, fixed: dict[str, str]) -> dict[str, str]:
-        """What was fixed when the crawl began; `fixed` if it begins now."""
+        """What was fixed when the crawl began; `fixed` if it begins now. What another version of this project did not fix then is missing."""
         key = about_key(self.crawl)
-        begin = [("HSETNX", key, name, value) for name, value in fixed.items()]
-        # Of two agents that begin at the same time, one fixes all of it.
-        commands = [("MULTI",), *begin, ("EXEC",), ("HGETALL", key)]
-        found = (await self.pipeline.read([(key, command) for command in commands]))[-1]
+        (found,) = await self.pipeline.read([(key, ("HGETALL", key))])
+        if not found:
+            # Of two agents that begin at the same time, one fixes all of it.
+            begin = [("HSETNX", key, name, value) for name, value in fixed.items()]
+            commands = [("MULTI",), *begin, ("EXEC",), ("HGETALL", key)]
+            found = (await self.pipeline.read([(key, command) for command in commands]))[-1]
         return {key.decode(): value.decode() for key, value in found.items()}
 
     # What each verb sends

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgpack
 
 from extensions.errors import CrawlError
+from extensions.frontier.policies import bounded_odds
 from extensions.frontier.records import (
     MAX_DEPTH,
     MAX_HOPS,
@@ -40,7 +41,10 @@ def unpacked(reply: bytes) -> Any:
 def settlement_row(one: Settlement) -> list[Any]:
     """As ``lua/settle.lua`` takes it. Raises ValueError for an impossible one."""
     times = (*one.connection_ms, *one.response_ms, one.delay_ms or 0.0, one.due_ms)
-    if not (one.pages >= 0 and one.failures >= 0 and all(math.isfinite(time) and time >= 0 for time in times)):
+    sound = one.odds is None or 0.0 < one.odds < math.inf
+    if not (
+        sound and one.pages >= 0 and one.failures >= 0 and all(math.isfinite(time) and time >= 0 for time in times)
+    ):
         raise ValueError(f"No lease can be settled as {one!r}")
     return [
         one.server,
@@ -55,6 +59,7 @@ def settlement_row(one: Settlement) -> list[Any]:
         -1 if one.delay_ms is None else one.delay_ms,
         one.due_ms,
         int(one.release),
+        0 if one.odds is None else bounded_odds(one.odds),
     ]
 
 

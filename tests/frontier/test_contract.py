@@ -11,6 +11,7 @@ from extensions.frontier.contract import PROMOTE_LIMIT
 from extensions.frontier.records import (
     MAX_DEPTH,
     MAX_HOPS,
+    QUALITY_STEPS,
     Admission,
     Lease,
     LeasedUrl,
@@ -844,6 +845,66 @@ def test_crawl_delay_is_replaced_only_if_it_is_given(partition: PartitionFactory
     assert lease.delay_ms == 1234.5
     frontier.settle(0, given_back(lease))
     assert lease_one(frontier).delay_ms == 1234.5
+
+
+@pytest.mark.parametrize(("policy", "even", "rich"), [(Policy.QUALITY, 0.5, 0.75), (Policy.CAPABILITY, 0.25, 0.375)])
+def test_odds_move_all_that_is_queued_and_leave_its_order_and_its_qualities(
+    partition: PartitionFactory, policy: Policy, even: float, rich: float
+) -> None:
+    frontier = partition(Rules(policy=policy, requests_per_connection=1, connection_ms=500.0, response_ms=1000.0))
+    half = (QUALITY_STEPS + 1) / 2 / QUALITY_STEPS
+    frontier.admit(0, [url("a", f"/{n}", quality) for n, quality in enumerate([0.2, half, 0.4, half])])
+    before = row_of(frontier, "a")
+    assert before.rank == pytest.approx(even, abs=1e-4)
+    frontier.settle(0, given_back(lease_one(frontier), odds=3.0))
+    after = row_of(frontier, "a")
+    assert after.rank == pytest.approx(rich, abs=1e-4)
+    assert after.head == before.head
+
+
+def test_server_that_turns_out_barren_comes_after_one_that_promised_less(partition: PartitionFactory) -> None:
+    frontier = partition(ONE_BY_ONE)
+    frontier.admit(0, [*(url("barren", f"/{n}", 0.6) for n in range(2)), url("other", "/", 0.5)])
+    lease = lease_one(frontier)
+    assert lease.server == "barren"
+    frontier.settle(0, done(lease, odds=0.6))
+    assert servers(frontier, "ready") == ["other", "barren"]
+
+
+def test_odds_stay_until_others_are_told(partition: PartitionFactory) -> None:
+    frontier = partition(QUALITY)
+    frontier.admit(0, [url("a", "/1", 1.0 / 3), url("a", "/2", 1.0 / 3)])
+    lease = lease_one(frontier)
+    frontier.settle(0, Settlement("a", lease.token, odds=4.0))
+    frontier.settle(0, done(lease, done=("/1",), pages=1))
+    assert row_of(frontier, "a").rank == pytest.approx(2 / 3, abs=1e-4)
+    frontier.reclaim(0, "agent")
+    lease_one(frontier)
+    frontier.reclaim(0, "agent")
+    assert row_of(frontier, "a").rank == pytest.approx(2 / 3, abs=1e-4)
+    frontier.settle(0, given_back(lease_one(frontier), odds=1.0))
+    assert row_of(frontier, "a").rank == kept(1 / 3)
+
+
+def test_odds_beyond_their_bounds_are_those_bounds(partition: PartitionFactory) -> None:
+    frontier = partition(ONE_BY_ONE)
+    frontier.admit(0, [url(server, "/", 0.5) for server in "ab"])
+    for lease, odds in zip(lease_all(frontier), (1e-300, 1e300), strict=True):
+        frontier.settle(0, given_back(lease, odds=odds))
+    assert [row.rank for row in frontier.peek(2)] == [
+        pytest.approx(1.0, abs=2e-6),
+        pytest.approx(1e-6, rel=1e-3),
+    ]
+    assert all(0 < row.rank < 1 for row in frontier.peek(2))
+
+
+def test_odds_decide_how_long_a_lease_is(partition: PartitionFactory) -> None:
+    frontier = partition(Rules(connection_ms=100.0, response_ms=1000.0))
+    frontier.admit(0, [url("a", f"/{n}", 0.9 if n == 0 else 0.5) for n in range(3)])
+    lease = lease_one(frontier)
+    assert len(lease.urls) == 1
+    frontier.settle(0, given_back(lease, odds=20.0))
+    assert len(lease_one(frontier).urls) == 3
 
 
 def test_server_is_not_due_earlier_than_it_was(partition: PartitionFactory) -> None:

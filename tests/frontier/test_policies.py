@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import strategies as st
 
 from extensions.frontier.policies import (
     Estimates,
+    adjusted,
+    bounded_odds,
     capability_rank,
     connection_seconds,
     ewma,
@@ -18,7 +21,8 @@ from extensions.frontier.policies import (
     rank,
     response_seconds,
 )
-from extensions.frontier.records import Policy, Rules
+from extensions.frontier.records import LEAST_ODDS, MOST_ODDS, QUALITY_STEPS, Policy, Rules
+from extensions.scoring import linkmodel
 
 qualities = st.lists(st.floats(0, 1), min_size=1, max_size=60)
 seconds = st.floats(0, 100)
@@ -29,6 +33,7 @@ estimates = st.builds(
     connection_ms=milliseconds,
     response_ms=milliseconds,
     delay_ms=milliseconds,
+    odds=st.just(1.0) | st.floats(LEAST_ODDS, MOST_ODDS),
 )
 # Sums and products of these are exact in a double, so that equal rates are equal and unequal ones are told apart.
 sixteenths = st.integers(0, 16).map(lambda n: n / 16)
@@ -99,6 +104,52 @@ def test_capability_of_nothing_is_nothing() -> None:
     assert capability_rank([], 0.5, 1.0, 0.0) == (0.0, 0)
 
 
+@given(st.floats(0, 1), st.floats(LEAST_ODDS, MOST_ODDS))
+def test_odds_mean_here_what_they_mean_where_they_are_learned(quality: float, odds: float) -> None:
+    assert adjusted(quality, odds) == pytest.approx(linkmodel.adjusted(quality, odds))
+    assert 0 <= adjusted(quality, odds) <= 1 + 1e-9
+    assert adjusted(quality, 1.0) == quality
+
+
+@given(st.integers(1, QUALITY_STEPS), st.floats(LEAST_ODDS, MOST_ODDS))
+def test_odds_never_change_the_order_within_a_server(step: int, odds: float) -> None:
+    assert adjusted((step - 1) / QUALITY_STEPS, odds) < adjusted(step / QUALITY_STEPS, odds)
+
+
+@pytest.mark.parametrize(("odds", "expected"), [(1e-300, LEAST_ODDS), (1e300, MOST_ODDS), (0.3, 0.3)])
+def test_odds_are_bounded(odds: float, expected: float) -> None:
+    assert bounded_odds(odds) == expected
+
+
+def test_odds_multiply_what_speaks_for_each_url_against_what_speaks_against_it() -> None:
+    assert adjusted(0.5, 3.0) == 0.75
+    assert adjusted(0.25, 3.0) == 0.5
+    assert (adjusted(0.0, 3.0), adjusted(1.0, 3.0)) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("policy", "even", "rich"), [(Policy.QUALITY, 0.5, 0.75), (Policy.CAPABILITY, 1 / 3, 0.5)])
+def test_odds_of_a_server_move_its_rank(policy: Policy, even: float, rich: float) -> None:
+    rules, server = Rules(policy=policy), Estimates(2, 250.0, 1000.0, 0.0)
+    assert rank(rules, server, 1, [0.5, 0.25]) == even
+    assert rank(rules, replace(server, odds=3.0), 1, [0.5, 0.25]) == rich
+
+
+def test_odds_of_a_server_change_how_long_one_stays() -> None:
+    values = [0.9, 0.5, 0.5]
+    assert lease_length(Rules(), Estimates(50, 100.0, 1000.0, 0.0), values) == 1
+    assert lease_length(Rules(), Estimates(50, 100.0, 1000.0, 0.0, odds=20.0), values) == 3
+
+
+@pytest.mark.parametrize("policy", [Policy.BREADTH_FIRST, Policy.PERFORMANCE])
+@given(estimates, qualities)
+def test_odds_are_nothing_to_policies_that_know_no_quality(
+    policy: Policy, server: Estimates, values: list[float]
+) -> None:
+    plain = replace(server, odds=1.0)
+    assert rank(Rules(policy=policy), server, 1, values) == rank(Rules(policy=policy), plain, 1, values)
+    assert lease_length(Rules(policy=policy), server, values) == lease_length(Rules(policy=policy), plain, values)
+
+
 @given(qualities, seconds, seconds, seconds)
 def test_no_other_length_has_a_better_rate(
     values: list[float], connection_time: float, response_time: float, pause: float
@@ -155,7 +206,7 @@ def test_longer_crawl_delay_never_raises_the_rank(
     policy: Policy, server: Estimates, more: float, values: list[float]
 ) -> None:
     rules = Rules(policy=policy)
-    slower = Estimates(server.requests_per_connection, server.connection_ms, server.response_ms, server.delay_ms + more)
+    slower = replace(server, delay_ms=server.delay_ms + more)
     assert rank(rules, slower, 1, values) <= rank(rules, server, 1, values)
 
 
@@ -184,7 +235,7 @@ def test_server_that_makes_one_wait_longer_than_a_connection_lasts_gets_one_url(
     policy: Policy, server: Estimates, values: list[float]
 ) -> None:
     rules = Rules(policy=policy, keep_open_ms=max(server.delay_ms, 0.001))
-    patient = Estimates(server.requests_per_connection, server.connection_ms, server.response_ms, rules.keep_open_ms)
+    patient = replace(server, delay_ms=rules.keep_open_ms)
     assert lease_length(rules, patient, values) == 1
 
 

@@ -66,6 +66,10 @@ def test_impossible_candidate_is_refused_and_its_batch_with_it(
         {"failures": -1},
         {"due_ms": math.inf},
         {"due_ms": math.nan},
+        {"odds": 0.0},
+        {"odds": -1.0},
+        {"odds": math.inf},
+        {"odds": math.nan},
     ],
     ids=str,
 )

@@ -13,7 +13,7 @@ import redis
 from extensions.frontier.oracle import DictFrontier
 from extensions.frontier.records import MAX_SEQUENCE, Policy, Rules, Settlement
 from tests.frontier.conftest import SynchronousFrontier
-from tests.frontier.examples import counted_to, done, lease_all, lease_one, members, url
+from tests.frontier.examples import counted_to, done, given_back, lease_all, lease_one, members, url
 
 if TYPE_CHECKING:
     from tests.conftest import RedisServer
@@ -160,8 +160,11 @@ def test_lease_is_settled_bit_by_bit_in_its_order_and_out_of_it(redis_partition:
         oracle.check()
 
 
+@pytest.mark.parametrize("odds", [None, 0.3, 40.0, 1e-6, 1e6])
 @pytest.mark.parametrize("seed", range(6))
-def test_rank_and_lease_follow_every_batch_that_could_change_them(redis_partition: Factory, seed: int) -> None:
+def test_rank_and_lease_follow_every_batch_that_could_change_them(
+    redis_partition: Factory, seed: int, odds: float | None
+) -> None:
     """New URLs and better evidence for queued ones; most of it too poor to matter, which is found out without looking at the queue."""
     rng = random.Random(seed)
     rules = Rules(
@@ -173,9 +176,15 @@ def test_rank_and_lease_follow_every_batch_that_could_change_them(redis_partitio
         max_pending=rng.choice([0, 12]),
     )
     partition, oracle = redis_partition(rules), DictFrontier(rules)
+    # Both ends of the scale are close together once their odds were multiplied, so that is where batches come close to the bound.
+    power = 2 if odds is None else odds**0.2
+    for one in (partition, oracle):
+        one.admit(0, [url(server, "/first", 0.5) for server in "abc"])
+        for lease in lease_all(one):
+            one.settle(0, given_back(lease, odds=odds))
     for _ in range(60):
         batch = [
-            url(server, f"/{rng.randrange(60)}", rng.random() ** 2, payload=b"p")
+            url(server, f"/{rng.randrange(60)}", rng.random() ** power, payload=b"p")
             for server in rng.sample("abc", 2)
             for _ in range(rng.randint(1, 4))
         ]

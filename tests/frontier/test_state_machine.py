@@ -24,6 +24,7 @@ NOBODYS_TOKEN = 0
 
 qualities = st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.5001, 1.0]) | st.floats(0, 1)
 milliseconds = st.sampled_from([0.0, 100.0, 250.5]) | st.floats(0, 1e5)
+odds = st.sampled_from([1.0, 0.5, 3.7, 1e-6, 1e6, 1e-300, 1e300]) | st.floats(1e-7, 1e7)
 instants = st.sampled_from([0, 1, 10, 500, 5000])
 few = st.integers(0, 3)
 
@@ -122,6 +123,7 @@ class Comparison(RuleBasedStateMachine):
         delay_ms=st.none() | milliseconds,
         wait_ms=instants,
         release=st.booleans(),
+        odds=st.none() | odds,
     )
     def settle(self, data: st.DataObject, wait_ms: int, **fields: Any) -> None:
         server, token, held = self.draw_lease(data)
@@ -132,11 +134,11 @@ class Comparison(RuleBasedStateMachine):
         if settlement.release:
             self.forget([lease for lease in self.leases if lease.token == token])
 
-    @rule(data=st.data())
-    def finish(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), odds=st.none() | odds)
+    def finish(self, data: st.DataObject, odds: float | None) -> None:
         """The usual end of a lease."""
         server, token, held = self.draw_lease(data)
-        self.both("settle", self.now_ms, Settlement(server, token, held, pages=len(held), release=True))
+        self.both("settle", self.now_ms, Settlement(server, token, held, pages=len(held), release=True, odds=odds))
         self.forget([lease for lease in self.leases if lease.token == token])
 
     @rule(data=st.data(), size=few, lease_ms=st.sampled_from([1, 500, 60_000]))

@@ -55,16 +55,17 @@ local function fetch(keys)
 end
 
 -- A server, read once a call. `st` is its state: r, w, l, or nil for idle; `n` the length of its queue; `length` that of its next lease if others want the connection, and
--- `cut` the quality below which a new URL changes neither its rank nor that (ranks.lua). The last two hold as long as it is ready. `held_size`, `held_first`, `held_at`: see below.
+-- `cut` the quality below which a new URL changes neither its rank nor that (ranks.lua). The last two hold as long as it is ready. `odds` is what all qualities queued there are
+-- adjusted by (1: not at all). `held_size`, `held_first`, `held_at`: see below.
 local servers = {}
 local function server_of(name, stored, held)
-  local st, n, seq, due, order, token, agent, pages, fails, rpc, ct, rt, delay, length, cut, size, first, at = '', 0, 0, 0, 0, 0, '', 0, 0, false, false, false, false, 0, 0, 0, 0, 0
-  if stored then st, n, seq, due, order, token, agent, pages, fails, rpc, ct, rt, delay, length, cut, size, first, at = cmsgpack.unpack(stored) end
+  local st, n, seq, due, order, token, agent, pages, fails, rpc, ct, rt, delay, length, cut, size, first, at, odds = '', 0, 0, 0, 0, 0, '', 0, 0, false, false, false, false, 0, 0, 0, 0, 0, 1
+  if stored then st, n, seq, due, order, token, agent, pages, fails, rpc, ct, rt, delay, length, cut, size, first, at, odds = cmsgpack.unpack(stored) end
   if st == '' then st = nil end
   local s = {
     name = name, known = stored and true or false, st = st, was = st, n = n, seq = seq, due = due, order = order, token = token, agent = agent,
     pages = pages, fails = fails, carries = rpc, rpc = rpc or rules.requests_per_connection, ct = ct or nil, rt = rt or nil, delay = delay or nil,
-    length = length, cut = cut, held_size = size, held_first = first, held_at = at, queue = prefix .. 'q:' .. name, packed = held,
+    length = length, cut = cut, odds = odds, held_size = size, held_first = first, held_at = at, queue = prefix .. 'q:' .. name, packed = held,
     -- What comes later has its place from the beginning, as to make room for it costs more than to read all the above.
     at = nil, changed = nil, held = nil, changed_held = nil, members = nil, gone = nil, settled = nil, chunks = nil, changed_chunks = nil, best_new = nil,
   }
@@ -74,7 +75,7 @@ end
 local function record(s)
   return cmsgpack.pack(
     s.st or '', s.n, s.seq, s.due, s.order, s.token, s.st == 'l' and s.agent or '', s.pages, s.fails, s.carries, s.ct or false, s.rt or false, s.delay or false,
-    s.length, s.cut, s.held_size, s.held_first, s.held_at
+    s.length, s.cut, s.held_size, s.held_first, s.held_at, s.odds
   )
 end
 local function load(name)

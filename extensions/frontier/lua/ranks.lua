@@ -1,10 +1,14 @@
 -- Rank of a server and length of its lease (policies.py has the formulas and their source).
 
+-- A quality after its odds were multiplied; by 1/odds, what it was before.
+local function adjusted(quality, odds) return odds * quality / (1 + (odds - 1) * quality) end
+
 -- The most quality per second of a connection, and how many URLs bring it (the most of equals), where another URL takes `r` seconds and a `pause` before it.
--- For the first `longest` URLs the same without pauses: third comes how many bring that, fourth the first's quality. It ends where the rest of the first `most` URLs can only lower both.
+-- For the first `longest` URLs the same without pauses: third comes how many bring that, fourth the first's quality as queued. It ends where the rest of the first `most` URLs can only lower both.
 local function best_rates(s, most, c, r, pause, longest)
   local sum, best, length, restful, stay = 0, -1, 1, -1, 0
   local k, top = 0, nil
+  local odds = s.odds
   -- One URL is enough where a pause costs more than to come back, otherwise it is about as many as last time.
   local piece = math.max(longest, pause > 2 * c and 1 or s.length > 0 and s.length + 2 or 8)
   local quality = 1
@@ -12,11 +16,12 @@ local function best_rates(s, most, c, r, pause, longest)
     local head = redis.call('ZREVRANGE', s.queue, digits(k), digits(math.min(k + piece, most) - 1), 'WITHSCORES')
     for i = 2, #head, 2 do
       quality = floor(tonumber(head[i]) / 549755813888) / STEPS
+      top = top or quality
+      if odds ~= 1 then quality = adjusted(quality, odds) end
       -- No later URL is better than this one: where it lowers a rate, all of them do. The margin is more than what rounding can do.
       local lowers = k > 0 and 2 * c + k * r > 0.001 and quality < best * (r + pause) * 0.999999
       if lowers and (k >= longest or quality < restful * r * 0.999999) then return best, length, stay, top end
       k = k + 1
-      top = top or quality
       sum = sum + quality
       local rate = sum / math.max(2 * c + k * r + (k - 1) * pause, 0.001)
       if rate >= best then best, length = rate, k end
@@ -33,7 +38,7 @@ local function best_rates(s, most, c, r, pause, longest)
 end
 
 -- The rank of a server with URLs queued, how many of them a lease would carry, and the `cut`: a URL of less quality than that comes after those, and would lower the rate of
--- any connection that got as far as to it (unless it were the first), so whether it is queued changes neither. In steps of quality; 0 where that cannot be said.
+-- any connection that got as far as to it (unless it were the first), so whether it is queued changes neither. In steps of quality as queued; 0 where that cannot be said.
 local function rank(s, uncontested)
   local most = math.max(1, math.min(s.rpc, s.n))
   local c = (s.ct or rules.connection_ms) / 1000
@@ -45,7 +50,7 @@ local function rank(s, uncontested)
   elseif rules.policy == 'performance' then
     best = most / math.max(2 * c + most * r + (most - 1) * pause, 0.001)
   elseif rules.policy == 'quality' then
-    best = unpack_score(tonumber(redis.call('ZREVRANGE', s.queue, 0, 0, 'WITHSCORES')[2])) / STEPS
+    best = adjusted(unpack_score(tonumber(redis.call('ZREVRANGE', s.queue, 0, 0, 'WITHSCORES')[2])) / STEPS, s.odds)
   else
     local longest = uncontested and most or 0
     if rules.keep_open_ms > 0 then
@@ -54,7 +59,12 @@ local function rank(s, uncontested)
     local stay, top
     best, length, stay, top = best_rates(s, most, c, r, pause, longest)
     length = math.max(length, stay)
-    if 2 * c + r > 0.001 then cut = math.min(best * (r + pause) * 0.999999, top + 0.5 / STEPS) * STEPS end
+    if 2 * c + r > 0.001 then
+      local least = best * (r + pause) * 0.999999
+      -- Turned back, the margin is still a thousand times what rounding can do, whatever the odds.
+      if s.odds ~= 1 then least = adjusted(math.min(least, 1), 1 / s.odds) end
+      cut = math.min(least, top + 0.5 / STEPS) * STEPS
+    end
   end
   return best, length, cut
 end

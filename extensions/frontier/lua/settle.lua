@@ -1,5 +1,5 @@
 -- settle: URLs of leases are done, measurements enter the averages; with release the server is free again.
--- ARGV[2]  {now, {{server, token, {msgpack of {done…}, how many} or {}, pages, failures, {connection_ms…}, {response_ms…}, carried or -1, delay_ms or -1, due, release}, …}}
+-- ARGV[2]  {now, {{server, token, {msgpack of {done…}, how many} or {}, pages, failures, {connection_ms…}, {response_ms…}, carried or -1, delay_ms or -1, due, release, odds or 0}, …}}
 -- Reply    msgpack of {1 (accepted) or 0 (stale token: refused, nothing changed), …}, one for each
 -- Keeps    only the holder of the lease's token can acknowledge its URLs.
 local now, settlements = args[1], args[2]
@@ -42,7 +42,7 @@ local function acknowledge(s, done, size)
   return #settled
 end
 
-local function settle(server, token, done, pages, failures, connection_ms, response_ms, carried, delay_ms, due, free)
+local function settle(server, token, done, pages, failures, connection_ms, response_ms, carried, delay_ms, due, free, odds)
   local s = servers[server]
   if s.st ~= 'l' or s.token ~= token then
     count('refused', 1)
@@ -59,6 +59,7 @@ local function settle(server, token, done, pages, failures, connection_ms, respo
   s.rt = average(s.rt, response_ms)
   if carried >= 1 then s.rpc, s.carries = carried, carried end
   if delay_ms >= 0 then s.delay = delay_ms end
+  if odds > 0 then s.odds = odds end
   s.due = math.max(s.due, due)
   s.changed = true
   if closed(s) then drop_queue(s) end

@@ -234,6 +234,14 @@ def test_crawls_share_nothing(redis_partition: Factory) -> None:
     assert other.stats().queued == 1
 
 
+def test_what_was_not_fixed_when_a_crawl_began_is_never_added(redis_partition: Factory) -> None:
+    frontier = redis_partition(RULES)
+    about, run = frontier.frontier.about, frontier.loop.run_until_complete
+    assert run(about({"order": "quality"})) == {"order": "quality"}
+    for _ in range(2):
+        assert run(about({"order": "first in, first out", "layout": "2"})) == {"order": "quality"}
+
+
 def keys_of(frontier: SynchronousFrontier) -> list[str]:
     """What kinds of keys the crawl has: their names within the partition, without the server's."""
 

@@ -185,10 +185,10 @@ class TopicRelevanceMiddleware:
         judge = self.links.within if hasattr(scheduler, "enqueue_links") else self.links.quality
         return judge(LinkFeatures(prior, url, depth))
 
-    @staticmethod
-    def _hops(response: Response, verdict: Relevance) -> int:
+    def _hops(self, response: Response, verdict: Relevance) -> int:
         """Off-topic pages in a row up to and with this one."""
-        return 0 if verdict.on_topic else TopicMeta.of(response.request).hops + 1
+        assert self.model is not None
+        return 0 if self.model.ends_tunnel(verdict) else TopicMeta.of(response.request).hops + 1
 
     def _enough(self, reason: str) -> None:
         """End the crawl; what is being fetched now is still finished."""

@@ -67,6 +67,10 @@ class Model(ABC):
         """
         return max(self.probability(found.relevance), self.of_words(found))
 
+    def ends_tunnel(self, found: Relevance) -> bool:
+        """Whether the row of off-topic pages ends here: at a page on topic, and at one whose words are, wherever it stands. `promise` above ½, without its rounding."""
+        return found.on_topic or (found.words is not None and self.of_words(found) > 0.5)
+
 
 class VectorModel(Model):
     """A = 4·B + C, 0 to 5, with B the cosine of topic and title and C that of topic and body.

@@ -116,6 +116,19 @@ def test_links_profit_from_words_and_from_surroundings_and_places_are_told_words
     assert plain.promise(found) == plain.of_words(found) == pytest.approx(found.relevance)
 
 
+def test_a_page_whose_words_are_on_topic_ends_a_tunnel_wherever_it_stands():
+    model = crawled(("rust.test", ABOUT, 20), ("dull.test", DULL, 60))
+    at_home = model.judge("https://rust.test/doc/x.html", *DULL)
+    assert at_home.on_topic
+    assert model.ends_tunnel(at_home)
+    title, text = MENTION
+    abroad = model.judge("https://dull.test/doc/x.html", title, text + FILLER * 8)
+    assert abroad.relevance < 0.5 < abroad.words
+    assert not abroad.on_topic
+    assert model.ends_tunnel(abroad)
+    assert not model.ends_tunnel(model.judge("https://dull.test/doc/y.html", *DULL))
+
+
 def test_probability_is_half_at_the_threshold():
     assert ContextModel(CoverageModel(TOPIC), 0.2).probability(0.2) == pytest.approx(0.5)
     assert ContextModel(CoverageModel(TOPIC)).probability(0.7) == pytest.approx(0.7)

@@ -107,3 +107,11 @@ def test_a_given_threshold_is_kept_and_an_unknown_model_lists_the_known():
     assert make_model("boolean", TOPIC, 2.0).threshold == 2.0
     with pytest.raises(ConfigurationError, match="'bayes'; there are: bm25, boolean, context, examples, vector"):
         make_model("bayes", TOPIC, None)
+
+
+@pytest.mark.parametrize("name", ["vector", "boolean", "bm25"])
+@given(st.tuples(texts, texts))
+def test_where_only_words_count_a_tunnel_ends_at_pages_on_topic_and_nowhere_else(name, page):
+    model = make_model(name, TOPIC, None)
+    found = model.score(*page)
+    assert model.ends_tunnel(found) == found.on_topic

@@ -100,7 +100,7 @@ class Ours(Policy):
         if self.model is not None and depth:
             self.model.learn(LinkFeatures(0.0, self.web.url(page)), verdict.words)
             self._rank_anew(self.web.server[page])
-        hops = 0 if verdict.on_topic else hops + 1
+        hops = 0 if verdict.ends_tunnel else hops + 1
         if hops > self.tunnel:
             return
         facts = self.task.facts(page)

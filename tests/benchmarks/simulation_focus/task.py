@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 class Verdict(NamedTuple):
-    """What the crawl's own relevance model says of a page; `probability` is what the page promises of its links, `words` what it says itself."""
+    """What the crawl's own relevance model says of a page; `probability` is what the page promises of its links, `words` what it says itself; at `ends_tunnel` off-topic pages are counted anew."""
 
     on_topic: bool
     probability: float
     words: float
+    ends_tunnel: bool
 
 
 class Task:
@@ -99,16 +100,18 @@ class Task:
         if self.model is None or self.model.remembers:
             return {}
         return {
-            page: Verdict(on_topic, probability, probability)
+            page: Verdict(on_topic, probability, probability, on_topic)
             for page, (on_topic, probability) in self.store.verdicts(self._key)
         }
 
     def _judge(self, page: int) -> Verdict:
         if self.model is None:
-            return Verdict(page in self.labels, float(page in self.labels), float(page in self.labels))
+            relevant = page in self.labels
+            return Verdict(relevant, float(relevant), float(relevant), relevant)
         facts = self.facts(page)
         found = self.model.judge(self.store.web.url(page), facts.title, facts.text)
-        return Verdict(found.on_topic, self.model.promise(found), self.model.of_words(found))
+        model = self.model
+        return Verdict(found.on_topic, model.promise(found), model.of_words(found), model.ends_tunnel(found))
 
 
 def _numbers(store: FactStore, path: Path) -> list[int]:

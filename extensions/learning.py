@@ -1,4 +1,4 @@
-"""What a crawl learns of its links: one model for each crawler, which the relevance middleware teaches and asks and the agent's upkeep shares with the others."""
+"""What a crawl learns, of links and of places: each crawler has its learners, which the relevance middleware teaches and asks and the agent's upkeep shares with the others and keeps."""
 
 from __future__ import annotations
 
@@ -6,37 +6,56 @@ import logging
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+import msgpack
+
 from extensions.frontier.lessons import Lessons
 from extensions.scoring import LinkModel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from redis.asyncio import Redis
     from scrapy.crawler import Crawler
 
+    from extensions.scoring import Learner
+
 logger = logging.getLogger(__name__)
 
-_models: WeakKeyDictionary[Crawler, LinkModel] = WeakKeyDictionary()
+LINKS = "links"
+
+_learners: WeakKeyDictionary[Crawler, dict[str, Learner]] = WeakKeyDictionary()
 # Scrapy builds scheduler and middlewares apart from each other; what they share hangs on the crawler, and goes with it.
 
 
+def learners_of(crawler: Crawler) -> Mapping[str, Learner]:
+    """All that learns in this crawler, by the name under which it is shared; complete once the middlewares are built."""
+    return _learners.get(crawler, {})
+
+
+def learn_in(crawler: Crawler, name: str, learner: Learner) -> None:
+    """From now on this learner is shared and kept as well. Names are the same in all agents."""
+    _learners.setdefault(crawler, {})[name] = learner
+
+
 def link_model_of(crawler: Crawler) -> LinkModel:
-    """The crawler's model, the same for all who ask."""
-    if (model := _models.get(crawler)) is None:
-        model = _models[crawler] = LinkModel()
+    """The crawler's model of links, the same for all who ask."""
+    model = learners_of(crawler).get(LINKS)
+    if not isinstance(model, LinkModel):
+        learn_in(crawler, LINKS, model := LinkModel())
     return model
 
 
 def odds_of(crawler: Crawler, server: str) -> float | None:
     """By what the odds of all links to a server are to be multiplied, as far as the crawl has learned; None as long as nothing was learned, or nobody does."""
-    model = _models.get(crawler)
-    return model.odds(server) if model else None
+    model = learners_of(crawler).get(LINKS)
+    return model.odds(server) if model and isinstance(model, LinkModel) else None
 
 
 class SharedLearning:
-    """The model's way to Redis and back. Each method raises `FrontierUnavailable` when Redis does not serve."""
+    """The way of what was learned to Redis and back: one lesson, and one state, for all learners. Each method raises `FrontierUnavailable` when Redis does not serve."""
 
-    def __init__(self, model: LinkModel, client: Redis, crawl: str, agent: str) -> None:
-        self._model = model
+    def __init__(self, learners: Mapping[str, Learner], client: Redis, crawl: str, agent: str) -> None:
+        self._learners = learners
         self._lessons = Lessons(client, crawl, agent)
 
     async def recall(self) -> None:
@@ -45,18 +64,43 @@ class SharedLearning:
 
     async def share(self) -> None:
         """Tell what is new here and hear what is new elsewhere: two round trips at most."""
-        self._hear(await self._lessons.exchange(self._model.changes()))
+        self._hear(await self._lessons.exchange(self._packed(lambda learner: learner.changes())))
 
     async def keep(self) -> None:
-        """Save the whole with the crawl."""
+        """Save the whole with the crawl. What nobody learns any more, since the settings have changed, is not part of it."""
         await self.share()
-        if len(self._model):
-            await self._lessons.keep(self._model.state())
+        if state := self._packed(lambda learner: learner.state() if len(learner) else b""):
+            await self._lessons.keep(state)
+
+    def _packed(self, said_by: Callable[[Learner], bytes]) -> bytes:
+        """What each learner says, by its name; empty if none says anything."""
+        said = {name: part for name, learner in self._learners.items() if (part := said_by(learner))}
+        packed: bytes = msgpack.packb(said) if said else b""
+        return packed
 
     def _hear(self, lessons: list[bytes]) -> None:
+        faults: dict[str, None] = {}
         for lesson in lessons:
             try:
-                self._model.merge(lesson)
+                parts = _parts(lesson)
             except ValueError as error:
-                logger.warning("What was learned of links earlier cannot be used: %s", error)
-                return
+                faults[str(error)] = None
+                continue
+            for name, learner in self._learners.items():
+                try:
+                    learner.merge(parts.get(name, b""))
+                except ValueError as error:
+                    faults[str(error)] = None
+        for fault in faults:
+            logger.warning("Some of what was learned earlier cannot be used: %s", fault)
+
+
+def _parts(lesson: bytes) -> dict[str, bytes]:
+    """What was told, by the learners' names. Raises `ValueError` for what `SharedLearning` did not write."""
+    try:
+        parts = msgpack.unpackb(lesson)
+    except (ValueError, msgpack.UnpackException) as error:
+        raise ValueError("these bytes are no lesson") from error
+    if not isinstance(parts, dict) or not all(isinstance(part, bytes) for part in parts.values()):
+        raise ValueError("a lesson of another version of this project")
+    return parts

@@ -16,7 +16,7 @@ from scrapy import Request
 
 from extensions.config import Config
 from extensions.errors import ConfigurationError
-from extensions.learning import link_model_of
+from extensions.learning import learn_in, link_model_of
 from extensions.parsed import FollowLinks, page_of
 from extensions.scoring import Examples, LinkFeatures, LinkMatcher, Relevance, Topic, link_quality, make_model
 from extensions.signals import page_scored
@@ -46,7 +46,9 @@ class TopicRelevanceMiddleware:
         self.stats = crawler.stats
         self.model = model
         self.matcher = matcher
-        self.links = link_model_of(crawler) if config.learn_links else None
+        self.links = link_model_of(crawler) if config.topic and config.learn_links else None
+        if model is not None and model.memory is not None:
+            learn_in(crawler, "places", model.memory)
         self.tunnel = config.tunnel
         self.max_relevant = config.max_relevant
         self.max_pages = config.max_pages_fetched

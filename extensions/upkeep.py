@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from extensions.journal import Journal
-from extensions.learning import SharedLearning, link_model_of
+from extensions.learning import SharedLearning, learners_of
 from extensions.seedlist import SeedList
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ class Upkeep:
     async def begin(self, spider: Spider) -> None:
         """Once the session is open. Whoever joins others leases nothing until they have heard of it: they close their connections earlier then."""
         session = self._session
-        if self._config.learn_links and self._config.topic:
-            model = link_model_of(self._scheduler.crawler)
-            self._learning = SharedLearning(model, session.client, session.frontier.crawl, session.agent)
+        # The middlewares exist by now, and with them all that learns.
+        if learners := learners_of(self._scheduler.crawler):
+            self._learning = SharedLearning(learners, session.client, session.frontier.crawl, session.agent)
             await self._learning.recall()
         if session.members.company:
             self.lease_again_at = time.monotonic() + self._beat_seconds

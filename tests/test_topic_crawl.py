@@ -20,12 +20,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import msgpack
 import pytest
 import redis
 
 from extensions.frontier.records import Rules
 from extensions.pages import parse_page
 from extensions.scoring import CoverageModel, LinkFeatures, LinkMatcher, LinkModel, Topic, link_quality
+from extensions.scoring.places import Places
 from tests.localweb.web import LocalWeb, write_site
 from tests.running import HURRY, PROJECT
 
@@ -717,10 +719,16 @@ def test_a_server_that_turns_out_barren_is_left_for_a_richer_one_that_promised_l
     assert run.stats["topic/relevant"] == 1 + rest
 
 
-def test_what_was_learned_is_there_when_the_crawl_goes_on(tmp_path, project, redis_server):
+@pytest.mark.parametrize("model", ["bm25", "context"])
+def test_what_was_learned_is_kept_with_the_crawl(tmp_path, project, redis_server, model):
     write_site(tmp_path / "web", "a.test", {"/": page(GOOD, "/good/1"), "/good/1": page(GOOD)})
     with LocalWeb(tmp_path / "web") as web:
-        project.run(web)
+        project.run(web, TOPIC_MODEL=model)
     with redis.Redis.from_url(redis_server.url) as client:
         state = client.hget(f"frontier:{{{project.settings['FRONTIER_CRAWL']}}}:learned", "state")
-    assert len(LinkModel.from_state(state)) == 2, "the server and the folder"
+    kept = msgpack.unpackb(state)
+    assert set(kept) == ({"links", "places"} if model == "context" else {"links"})
+    assert len(LinkModel.from_state(kept["links"])) == 2, "the server and the folder"
+    places = Places()
+    places.merge(kept.get("places", b""))
+    assert len(places) == (2 if model == "context" else 0)

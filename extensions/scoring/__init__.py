@@ -9,6 +9,7 @@ from extensions.scoring.choice import MODELS, make_model
 from extensions.scoring.context import ContextModel
 from extensions.scoring.coverage import CoverageModel
 from extensions.scoring.examples import Example, Examples, ExamplesModel
+from extensions.scoring.learner import Learner
 from extensions.scoring.linkmodel import LinkFeatures, LinkModel
 from extensions.scoring.links import LinkMatcher, link_quality
 from extensions.scoring.models import BooleanModel, Model, Relevance, VectorModel
@@ -23,6 +24,7 @@ __all__ = [
     "Example",
     "Examples",
     "ExamplesModel",
+    "Learner",
     "LinkFeatures",
     "LinkMatcher",
     "LinkModel",

@@ -2,7 +2,7 @@
 
 Sites keep to their subjects. A page of few words in the middle of a manual on the topic is on topic, though it hardly names it; a page that mentions the topic
 somewhere in a big site about other things often is not. So the words' probability p of each page (by `coverage`, or `examples`) goes into the records of its server and of
-the folders above it, and the page is judged by the whole:
+the folders above it (`places`), and the page is judged by the whole:
 
     share f   = mean p of the page's folder, this page included; each folder starts as K pages of the mean of the one above, the server at the crawl's
     level l   = mean share of the folders in which pages were relevant by their words
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from extensions.scoring.links import LinkMatcher
 from extensions.scoring.models import Model, Relevance
+from extensions.scoring.places import Places
 
 if TYPE_CHECKING:
     from extensions.scoring.coverage import CoverageModel
@@ -33,23 +34,10 @@ BIAS, WORDS, SHARE, LEVEL, ADDRESS = 1.7, 0.09, 1.75, 1.3, 1.4
 much, from 0.40 to 0.54 where pages come in the order of a crawl."""
 LESS, BASE = 2.0, 0.05
 """Without these bounds F1 would be 0.06 to 0.11 higher on sites that keep to one subject, and in a folder where every twentieth page is on topic 0.2 instead of 0.4."""
-K = 3.0
-"""Pages of its own that weigh as much in a folder's share as the folder above."""
-DEEPEST = 4
-"""Server and folders of a path that have records."""
-LEAST_MEAN = 0.05
-"""A crawl that finds nothing does not despair of new servers."""
-FIRST_MEAN, FIRST_PAGES = 0.05, 10.0
-"""The crawl's mean before its first page, and how many pages that counts for."""
-FIRST_LEVEL, FIRST_HITS = 0.5, 2.0
-CAPACITY = 200_000
-"""Records kept; about two hundred bytes each."""
 
 
 class ContextModel(Model):
     """Relevance as a probability from the words' verdict and the place. It learns from each page it judges, so what it says depends on what came before."""
-
-    remembers = True
 
     def __init__(self, words: CoverageModel, threshold: float = 0.5) -> None:
         self.words = words
@@ -57,7 +45,7 @@ class ContextModel(Model):
         self.threshold = threshold
         self.slope = 4.0
         self._matcher = LinkMatcher(words.topic)
-        self._places = Places()
+        self._places = self.memory = Places()
 
     def meet(self, url: str, title: str, text: str) -> None:
         """The words' model may have been told about this URL."""
@@ -91,56 +79,6 @@ class ContextModel(Model):
         """As that of the words' models: the relevance itself, moved so that ½ lies at the threshold."""
         odds = math.exp(_logit(relevance) - _logit(self.threshold))
         return odds / (1.0 + odds)
-
-
-class Places:
-    """For each server and folder, how many pages were judged and the sum of their probabilities. Bounded: see `CAPACITY`."""
-
-    def __init__(self, capacity: int = CAPACITY) -> None:
-        self.capacity = capacity
-        self._records: dict[str, list[float]] = {}
-        self._pages, self._sum = FIRST_PAGES, FIRST_MEAN * FIRST_PAGES
-        self._hits, self._shares = FIRST_HITS, FIRST_LEVEL * FIRST_HITS
-
-    def take_in(self, url: str, probability: float) -> tuple[float, float]:
-        """Add a page; the share of its folder with it, and the level of shares without it."""
-        level = self._shares / self._hits
-        share = max(LEAST_MEAN, self._sum / self._pages)
-        for place in _places(url):
-            record = self._records.get(place)
-            if record is None:
-                record = self._records[place] = [0.0, 0.0]
-            record[0] += 1.0
-            record[1] += probability
-            share = (record[1] + K * share) / (record[0] + K)
-        self._pages += 1.0
-        self._sum += probability
-        if probability > 0.5:
-            self._hits += 1.0
-            self._shares += share
-        if len(self._records) > self.capacity:
-            self._thin_out()
-        return share, level
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def _thin_out(self) -> None:
-        """Forget the half with the fewest pages: their folders are judged by the ones above."""
-        kept = sorted(self._records.items(), key=lambda item: item[1][0], reverse=True)
-        self._records = dict(kept[: self.capacity // 2])
-
-
-def _places(url: str) -> list[str]:
-    """The server, then each folder down to the page's, at most `DEEPEST` of them: ``a.test``, ``a.test/b``, …; http and https are one."""
-    bare = url.partition("?")[0].partition("#")[0].partition("://")[2]
-    end = bare.find("/")
-    places = [bare if end < 0 else bare[:end]]
-    while end >= 0 and len(places) < DEEPEST:
-        end = bare.find("/", end + 1)
-        if end >= 0:
-            places.append(bare[:end])
-    return places
 
 
 def _logit(probability: float) -> float:

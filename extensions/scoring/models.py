@@ -13,6 +13,7 @@ from extensions.scoring.segment import terms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from extensions.scoring.learner import Learner
     from extensions.scoring.topic import Term, Topic
 
 TITLE_WEIGHT = 4.0
@@ -33,8 +34,8 @@ class Relevance:
 class Model(ABC):
     """Measures pages against a topic. A page is on topic if its relevance exceeds `threshold`."""
 
-    remembers = False
-    """Whether `judge` depends on the pages judged before."""
+    memory: Learner | None = None
+    """What is kept of the pages judged, to be saved and shared; None where `judge` does not depend on the pages before."""
 
     threshold: float
     slope: float

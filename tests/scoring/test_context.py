@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extensions.scoring import ContextModel, CoverageModel, Example, Examples, Topic, make_model
-from extensions.scoring.context import BASE, LESS, Places
+from extensions.scoring.context import BASE, LESS
+from extensions.scoring.places import Places
 
 TOPIC = Topic.parse("rust, ownership, borrow checker")
 FILLER = "Some sentences about nothing in particular fill up the page and leave the reader as wise as before. "
@@ -134,26 +135,14 @@ def test_probability_is_half_at_the_threshold():
     assert ContextModel(CoverageModel(TOPIC)).probability(0.7) == pytest.approx(0.7)
 
 
-def test_records_are_bounded_and_the_fullest_stay():
-    places = Places(capacity=10)
-    for _ in range(5):
-        places.take_in("https://full.test/", 1.0)
-    for number in range(100):
-        places.take_in(f"https://s{number}.test/a/b/c/d/e/f.html", 0.0)
-        assert len(places) <= 10
-    assert places.take_in("https://full.test/", 1.0)[0] > 0.5
-
-
-@pytest.mark.parametrize(
-    "url", ["https://a.test", "http://a.test/", "https://a.test/?q=/b/c/", "https://a.test/#/b/c/", "https://a.test/x"]
-)
-def test_spellings_of_one_place_share_their_record(url):
-    places = Places()
-    for number in range(50):
-        places.take_in(f"https://a.test/{number}", 1.0)
-    before = len(places)
-    places.take_in(url, 1.0)
-    assert len(places) == before == 1
+def test_a_model_that_was_told_what_another_has_seen_judges_as_it_does():
+    knowing, told = crawled(("dull.test", DULL, 30), ("rust.test", ABOUT, 20)), crawled()
+    assert not crawled().judge("https://rust.test/doc/x.html", *DULL).on_topic
+    told.memory.merge(knowing.memory.state())
+    for server in ("rust.test", "dull.test", "new.test"):
+        page = f"https://{server}/doc/x.html"
+        assert told.judge(page, *DULL).relevance == pytest.approx(knowing.judge(page, *DULL).relevance)
+    assert told.judge("https://rust.test/doc/y.html", *DULL).on_topic
 
 
 def test_examples_teach_the_words_of_a_model_that_knows_its_context():

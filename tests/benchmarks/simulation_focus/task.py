@@ -54,7 +54,7 @@ class Task:
 
     def anew(self) -> Self:
         """The task for one more crawl: a model whose verdicts depend on the pages before starts afresh."""
-        if self.model is None or not self.model.remembers:
+        if self.model is None or self.model.memory is None:
             return self
         again = copy.copy(self)
         again.model = make_model(self._model_name, self.topic)
@@ -90,14 +90,14 @@ class Task:
 
     def keep_verdicts(self) -> None:
         """Put the verdicts so far on disk, beside the facts."""
-        if self.model is not None and not self.model.remembers:
+        if self.model is not None and self.model.memory is None:
             self.store.keep_verdicts(
                 self._key, {page: (found.on_topic, found.probability) for page, found in self._new.items()}
             )
         self._new = {}
 
     def _kept(self) -> dict[int, Verdict]:
-        if self.model is None or self.model.remembers:
+        if self.model is None or self.model.memory is not None:
             return {}
         return {
             page: Verdict(on_topic, probability, probability, on_topic)

@@ -596,6 +596,18 @@ def test_capability_leases_the_most_of_equal_rates(partition: PartitionFactory) 
     assert len(lease_one(frontier).urls) == 4
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_url_that_takes_no_time_worth_mentioning_lengthens_the_lease_however_poor_it_is(
+    partition: PartitionFactory, at_once: bool
+) -> None:
+    frontier = partition(Rules(connection_ms=100.0, response_ms=2.0**-52))
+    batch = [url("a", "/1", 0.25), url("a", "/2", 0.0)]
+    for part in [batch] if at_once else [batch[:1], batch[1:]]:
+        frontier.admit(0, [url("b", "/", 0.1), *part])
+    lease = lease_one(frontier)
+    assert (lease.server, members(lease)) == ("a", ["/1", "/2"])
+
+
 def test_capability_looks_no_farther_than_the_connection(partition: PartitionFactory) -> None:
     frontier = partition(Rules(policy=Policy.CAPABILITY, requests_per_connection=2))
     frontier.admit(0, [url("a", f"/{n}", 0.5) for n in range(4)])

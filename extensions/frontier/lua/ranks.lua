@@ -3,12 +3,15 @@
 -- A quality after its odds were multiplied; by 1/odds, what it was before.
 local function adjusted(quality, odds) return odds * quality / (1 + (odds - 1) * quality) end
 
+-- Whether a URL takes so long that a rate which it lowers is another double; otherwise the longer connection counts as an equal.
+local function tells(c, r) return r > 0.000002 * c end
+
 -- The most quality per second of a connection, and how many URLs bring it (the most of equals), where another URL takes `r` seconds and a `pause` before it.
 -- For the first `longest` URLs the same without pauses: third comes how many bring that, fourth the first's quality as queued. It ends where the rest of the first `most` URLs can only lower both.
 local function best_rates(s, most, c, r, pause, longest)
   local sum, best, length, restful, stay = 0, -1, 1, -1, 0
   local k, top = 0, nil
-  local odds = s.odds
+  local odds, may_end = s.odds, tells(c, r)
   -- One URL is enough where a pause costs more than to come back, otherwise it is about as many as last time.
   local piece = math.max(longest, pause > 2 * c and 1 or s.length > 0 and s.length + 2 or 8)
   local quality = 1
@@ -19,7 +22,7 @@ local function best_rates(s, most, c, r, pause, longest)
       top = top or quality
       if odds ~= 1 then quality = adjusted(quality, odds) end
       -- No later URL is better than this one: where it lowers a rate, all of them do. The margin is more than what rounding can do.
-      local lowers = k > 0 and 2 * c + k * r > 0.001 and quality < best * (r + pause) * 0.999999
+      local lowers = may_end and k > 0 and 2 * c + k * r > 0.001 and quality < best * (r + pause) * 0.999999
       if lowers and (k >= longest or quality < restful * r * 0.999999) then return best, length, stay, top end
       k = k + 1
       sum = sum + quality
@@ -31,7 +34,7 @@ local function best_rates(s, most, c, r, pause, longest)
       end
     end
     -- Nor is any better that has not been read.
-    if 2 * c + k * r > 0.001 and k >= longest and quality < best * (r + pause) * 0.999999 then break end
+    if may_end and 2 * c + k * r > 0.001 and k >= longest and quality < best * (r + pause) * 0.999999 then break end
     piece = math.max(8, 2 * piece)
   end
   return best, length, stay, top
@@ -59,7 +62,7 @@ local function rank(s, uncontested)
     local stay, top
     best, length, stay, top = best_rates(s, most, c, r, pause, longest)
     length = math.max(length, stay)
-    if 2 * c + r > 0.001 then
+    if 2 * c + r > 0.001 and tells(c, r) then
       local least = best * (r + pause) * 0.999999
       -- Turned back, the margin is still a thousand times what rounding can do, whatever the odds.
       if s.odds ~= 1 then least = adjusted(math.min(least, 1), 1 / s.odds) end

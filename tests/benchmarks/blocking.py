@@ -200,7 +200,8 @@ def _timed(function: Callable[..., Any], account: str, ledger: Ledger) -> Callab
     def timed(*args: Any, **kwargs: Any) -> Any:
         if not named.issuperset(kwargs):  # to what takes anything, signals tell everything
             kwargs = {name: value for name, value in kwargs.items() if name in named}
-        if not ledger.busy:  # not in the loop: in a thread, or before it runs
+        # A thread beside the loop holds nobody up, and its clock is another one; before the loop runs there is nobody.
+        if threading.current_thread() is not threading.main_thread() or not ledger.busy:
             return function(*args, **kwargs)
         ledger.begin(account)
         try:

@@ -277,9 +277,9 @@ class Config:
     seeds: tuple[str, ...] = setting("TOPIC_SEEDS", words, (), "URLs to begin at, or @file with one URL a line.")
     model: str = setting(
         "TOPIC_MODEL",
-        choice("bm25", "context", "vector", "boolean", "examples"),
-        "bm25",
-        "How relevance is measured: a probability from the topic's words, or from the words and the place where a page stands, A = 4·B + C by vectors, the number of words present, or learned from TOPIC_EXAMPLES.",
+        choice("context", "bm25", "vector", "boolean", "examples"),
+        "context",
+        "How relevance is measured: a probability from the topic's words and the place where a page stands, or from the words alone, A = 4·B + C by vectors, the number of words present, or learned from TOPIC_EXAMPLES.",
     )
     examples: str = setting(
         "TOPIC_EXAMPLES",

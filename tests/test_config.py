@@ -59,7 +59,7 @@ VALUES = {
     "URL_DROP_PARAMETERS": ([5, [1]], WORDS, "sid, utm_*,", ("sid", "utm_*")),
     "TOPIC": ([5, ["rust"]], TEXT, "rust:2, 所有权", "rust:2, 所有权"),
     "TOPIC_SEEDS": ([5, [None]], WORDS, "http://a/,http://b/", ("http://a/", "http://b/")),
-    "TOPIC_MODEL": (["bm26"], "one of bm25, context, vector, boolean, examples", "boolean", "boolean"),
+    "TOPIC_MODEL": (["bm26"], "one of context, bm25, vector, boolean, examples", "boolean", "boolean"),
     "TOPIC_EXAMPLES": ([5], TEXT, "examples.txt", "examples.txt"),
     "TOPIC_THRESHOLD": (["-1", "low"], "a number of 0 or more, or None", "1.5", 1.5),
     "TOPIC_LEARN_LINKS": (["perhaps"], FLAG, "False", False),

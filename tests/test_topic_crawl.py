@@ -221,7 +221,8 @@ def crawled(request, tmp_path_factory, redis_server) -> Crawled:
     project.seeds = f"{root}/"
     began = datetime.now(UTC)
     with LocalWeb(folder / "web", behaviour=BEHAVIOUR) as web:
-        run = project.run(web)
+        # By words alone: so relevance does not depend on the order of the pages.
+        run = project.run(web, TOPIC_MODEL="bm25")
         asked = requested(web)
         assert {record["scheme"] for record in web.access_log()} == {request.param}
     return Crawled(root, 443 if request.param == "https" else 80, run, project.pages(), project.fetched(), asked, began)
@@ -501,7 +502,7 @@ def test_a_crawl_that_was_stopped_goes_on_and_fetches_nothing_twice(tmp_path, pr
 
 def without_circumstances(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """What does not depend on when, and by which way, a page was reached."""
-    circumstances = ("downloaded_at", "quality", "referrer", "depth")
+    circumstances = ("downloaded_at", "quality", "referrer", "depth", "relevance")
     kept = [{name: value for name, value in line.items() if name not in circumstances} for line in lines]
     return sorted(kept, key=lambda line: line["url"])
 
@@ -671,7 +672,8 @@ def test_with_scrapys_own_scheduler_links_become_requests(tmp_path, project):
     site = tree(20) | {"/3": page(DULL, "/10", "/11", "/12", "/dull"), "/dull": page(DULL)}
     write_site(tmp_path / "web", "a.test", site)
     with LocalWeb(tmp_path / "web") as web:
-        run = project.run(web, SCHEDULER="scrapy.core.scheduler.Scheduler")
+        # By words alone, as the dull pages stand among others on topic.
+        run = project.run(web, SCHEDULER="scrapy.core.scheduler.Scheduler", TOPIC_MODEL="bm25")
         assert sorted(requested(web)) == sorted(site)
     assert run.summary["finish_reason"] == "finished"
     assert project.paths() == set(site) - {"/3", "/dull"}
@@ -732,3 +734,24 @@ def test_what_was_learned_is_kept_with_the_crawl(tmp_path, project, redis_server
     places = Places()
     places.merge(kept.get("places", b""))
     assert len(places) == (2 if model == "context" else 0)
+
+
+def test_a_page_is_judged_by_what_the_crawl_saw_of_its_place_also_after_a_restart(tmp_path, project, redis_server):
+    """By the default model: a page that does not name the topic belongs to the manual on it, and not to the weather report."""
+    manual, report = ([f"/doc/{number}" for number in range(8)] for _ in range(2))
+    write_site(tmp_path / "web", "bees.test", {path: page(GOOD) for path in manual} | {"/doc/x": page(DULL)})
+    write_site(tmp_path / "web", "rain.test", {path: page(DULL) for path in report} | {"/doc/x": page(DULL)})
+    project.seeds = ",".join(
+        [f"http://bees.test{path}" for path in manual] + [f"http://rain.test{path}" for path in report]
+    )
+    key = f"{project.settings['FRONTIER_CRAWL']}:seeds"
+    with LocalWeb(tmp_path / "web") as web, redis.Redis.from_url(redis_server.url) as client:
+        project.run(web, REDIS_START_URLS_KEY=key)
+        assert project.paths() == set(manual)
+        client.lpush(key, "http://rain.test/doc/x", "http://bees.test/doc/x")
+        again = project.run(web, REDIS_START_URLS_KEY=key)
+    assert again.summary["pages"] == 2
+    fetched = project.fetched()
+    outcomes = [fetched[f"http://{host}/doc/x"]["outcome"] for host in ("bees.test", "rain.test")]
+    assert outcomes == ["relevant", "off_topic"]
+    assert "http://bees.test/doc/x" in project.pages()

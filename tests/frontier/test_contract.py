@@ -615,7 +615,7 @@ def test_capability_looks_no_farther_than_the_connection(partition: PartitionFac
 
 
 @pytest.mark.parametrize("rules", EVERY_POLICY, ids=[rules.policy for rules in EVERY_POLICY])
-@pytest.mark.parametrize(("delay_ms", "length"), [(4999.0, 3), (5000.0, 1)])
+@pytest.mark.parametrize(("delay_ms", "length"), [(2499.0, 3), (2500.0, 1)])
 def test_server_whose_delay_outlasts_a_connection_is_leased_one_url_at_a_time(
     partition: PartitionFactory, rules: Rules, delay_ms: float, length: int
 ) -> None:

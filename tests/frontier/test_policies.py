@@ -223,7 +223,7 @@ def test_lease_is_never_empty_nor_longer_than_the_connection(
 def test_lease_that_nobody_waits_for_is_longer_only_by_what_crawl_delays_took_from_it() -> None:
     values = [0.5] * 50
     assert lease_length(Rules(), Estimates(50, 100.0, 300.0, 1000.0), values) == 1
-    assert lease_length(Rules(), Estimates(50, 100.0, 300.0, 1000.0), values, contested=False) == 6
+    assert lease_length(Rules(), Estimates(50, 100.0, 300.0, 1000.0), values, contested=False) == 3
     dull = [0.5, 0.5, *[0.0] * 48]
     assert lease_length(Rules(), Estimates(50, 100.0, 300.0, 0.0), dull) == 2
     assert lease_length(Rules(), Estimates(50, 100.0, 300.0, 0.0), dull, contested=False) == 2

@@ -187,6 +187,8 @@ def crawled(tmp_path_factory, redis_server) -> Crawled:
                 "REDIS_URL": redis_server.url,
                 "FRONTIER_CRAWL": f"hostile-{os.getpid()}",
                 "OUTPUT_DIR": "out",
+                # By words alone: noise has some, and stands among pages on topic.
+                "TOPIC_MODEL": "bm25",
                 "DOWNLOAD_TIMEOUT": 2,
                 "RETRY_TIMES": 0,
                 "REDIRECT_MAX_TIMES": 5,

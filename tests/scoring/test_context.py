@@ -40,6 +40,17 @@ def test_a_page_without_the_words_is_on_topic_in_a_place_that_is():
     assert not model.judge("https://new.test/doc/appendix.html", *DULL).on_topic
 
 
+@pytest.mark.parametrize("page", [("", ""), (" \n", "\t"), ("—", "&&& ; …")])
+def test_a_page_without_any_words_is_never_on_topic_and_says_nothing_of_its_place(page):
+    model = crawled(("rust.test", ABOUT, 100))
+    assert model.judge("https://rust.test/doc/x.html", *DULL).on_topic
+    before = model.memory.state()
+    found = model.judge("https://rust.test/doc/empty.html", *page)
+    assert not found.on_topic
+    assert not model.ends_tunnel(found)
+    assert model.memory.state() == before
+
+
 def test_the_same_mention_counts_less_in_a_place_about_other_things():
     model = crawled(("dull.test", DULL, 60), ("rust.test", ABOUT, 20))
     at_home = model.judge("https://rust.test/doc/x.html", *MENTION)

@@ -24,6 +24,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from extensions.config import Config
 from tests.benchmarks.simulation_focus import baselines
 from tests.benchmarks.simulation_focus.bound import area_bound, earliest
 from tests.benchmarks.simulation_focus.clairvoyant import Clairvoyant, NearestFirst, Punctual
@@ -126,7 +127,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed-sets", nargs="+", default=["far", "near+far"], help="which seeds, with --topics")
     parser.add_argument("--policies", nargs="+", choices=POLICIES, default=list(POLICIES))
     parser.add_argument(
-        "--model", default="bm25", help='relevance model of the crawls; "labels": one that is always right'
+        "--model",
+        default=Config().model,
+        help='relevance model of the crawls (%(default)s); "labels": one that is always right',
     )
     parser.add_argument("--pages", type=int, default=4000)
     parser.add_argument("--slots", type=int, default=SLOTS, help="connections at once, in the crawls in time")

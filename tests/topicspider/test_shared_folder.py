@@ -6,6 +6,9 @@ import sqlite3
 import time
 from contextlib import closing, contextmanager
 
+import redis
+
+from extensions.frontier.keys import agents_key
 from tests.localweb.web import LocalWeb, write_site
 from tests.test_topic_crawl import GOOD, page, project_in
 
@@ -62,6 +65,15 @@ def wait_until_both_store(folder, least):
         time.sleep(0.01)
 
 
+def wait_until_told(url, crawl, name):
+    """The others know by then that this agent has scored pages."""
+    deadline = time.monotonic() + 40
+    with closing(redis.Redis.from_url(url)) as client:
+        while b"topic/pages" not in (client.hget(agents_key(crawl), name) or b""):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
 def assert_whole(folder, expected):
     in_lines, in_rows = stored(folder)
     assert sorted(in_lines) == sorted(expected)
@@ -74,10 +86,11 @@ def test_agent_killed_between_storing_and_acknowledging_leaves_no_page_twice_and
     project = project_in(tmp_path, redis_server, "killed", **SETTINGS)
     # The first acknowledges late, so that it has stored pages in hand when it dies.
     with (
-        LocalWeb(tmp_path / "web", latency_ms=120) as web,
+        LocalWeb(tmp_path / "web", latency_ms=250) as web,
         two_agents(project, web, FRONTIER_FLUSH_SECONDS=1) as (first, second),
     ):
         wait_until_both_store(project.out, 6)
+        wait_until_told(redis_server.url, project.settings["FRONTIER_CRAWL"], "anna")
         first.kill()
         first.wait()
         log, _ = second.communicate(timeout=60)

@@ -302,7 +302,7 @@ class Config:
     tunnel: int = setting(
         "TOPIC_TUNNEL",
         number(least=0, most=15, whole=True),
-        3,
+        6,
         "How many off-topic pages in a row may lie between two relevant ones.",
     )
     # Output

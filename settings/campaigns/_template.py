@@ -19,7 +19,7 @@ CRAWL_MAX_PAGES = 10_000  # pages fetched
 # DEPTH_LIMIT = 10              # links from a seed
 
 # How far to go through pages that are off topic.
-# TOPIC_TUNNEL = 3
+# TOPIC_TUNNEL = 6
 
 # Bounds per server, against traps and against one server filling the crawl.
 # FRONTIER_MAX_PAGES_PER_SERVER = 2_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,7 +44,7 @@ LEARNED = Learning()
 QUEUED = Learning(explore=0.0, ranked_anew=False)
 """What was learned until a URL was queued counts, and no more."""
 PLAIN = Learning(learned=False, explore=0.0, ranked_anew=False)
-"""The hand-made quality and a tunnel of TOPIC_TUNNEL pages."""
+"""The hand-made quality."""
 
 
 class Ours(Policy):
@@ -58,8 +57,7 @@ class Ours(Policy):
         self.task = task
         self.web = task.store.web
         self.learning = learning
-        # The learned quality falls with each off-topic page anyway, so nothing is cut off.
-        self.tunnel = math.inf if learning.learned else Config().tunnel
+        self.tunnel = Config().tunnel
         self.model = LinkModel() if learning.learned else None
         self._rng = random.Random(len(task.distance))
         self._fetched = 0

@@ -14,7 +14,7 @@ learned the model is the prior, less the depth's part.
 
 A quality is computed once, when its URL is queued, and what is learned later should still count. Therefore it comes in two factors: `within` orders the URLs
 of one server among themselves and goes into the queue; `odds` is one number for the server, which can be told anew whenever something was learned, and moves
-all that is queued there at once (`adjusted` puts the two together). And URLs that leave the queue can be looked at once more, before they are fetched (`today`).
+all that is queued there at once (`adjusted` puts the two together).
 
 A page's relevance by its words is itself uncertain, and where it stands is evidence as well: a page without the topic's words in a folder of relevant ones is rather relevant than not.
 So what is learned is the page's relevance given both (co-training of two views, Blum and Mitchell 1998): logit r = logit relevance + TRUST·(logit p(folder) − logit m).
@@ -64,8 +64,6 @@ class LinkModel:
         self._changed = (0.0, 0.0)
         self._pages = 0.0
         self._relevance = 0.0
-        self._priced: dict[str, list[float]] = {}
-        """By folder, how many URLs were queued and the sum of what its records added to their logits then."""
         self._shifts: dict[str, tuple[float, float, float]] = {}
         """By folder, what the records of its server and of the folders below add to the logit, and by what the latter multiply the odds; forgotten whenever something is learned."""
 
@@ -81,21 +79,6 @@ class LinkModel:
     def odds(self, server: str) -> float:
         """By what the odds of all links to a server (scheme, host, port) are to be multiplied: above 1 a server richer than an unknown one, below 1 a barren one."""
         return math.exp(self._shifts_of(server + "/")[0])
-
-    def queued(self, url: str) -> None:
-        """A link was given its `within` for the queue: remember, for `today`, what of that was its folder's record."""
-        if len(self._priced) >= self.capacity:
-            self._priced.clear()
-        _add(self._priced, url[: url.rfind("/")], 1.0, self._shifts_of(url)[1])
-
-    def today(self, url: str, within: float) -> float:
-        """What a queued `within` would be now. What its folder's record added then is known as the mean over the URLs queued from that folder; here nothing of it is
-        known after a restart, or from other agents, and the quality stays as it is."""
-        priced = self._priced.get(url[: url.rfind("/")])
-        if priced is None:
-            return within
-        urls, shifts = priced
-        return adjusted(within, math.exp(self._shifts_of(url)[1] - shifts / urls))
 
     def learn(self, link: LinkFeatures, relevant: float) -> None:
         """Take in what a fetched page turned out to be: its relevance as a probability, or 0 and 1."""

@@ -99,24 +99,6 @@ def test_the_odds_of_a_server_fall_with_each_barren_page_and_stand_at_one_before
     assert model.odds("https://new.test") == 1.0
 
 
-def test_a_queued_quality_follows_what_its_folder_turns_out_to_be():
-    model = LinkModel()
-    url = "https://s.test/a/new"
-    queued = model.within(LinkFeatures(0.3, url))
-    model.queued(url)
-    assert model.today(url, queued) == pytest.approx(queued)
-    for number in range(9):
-        model.learn(LinkFeatures(0.3, f"https://s.test/a/{number}"), 0.01)
-        model.learn(LinkFeatures(0.3, f"https://s.test/b/{number}"), 0.99)
-    assert model.today(url, queued) == pytest.approx(model.within(LinkFeatures(0.3, url)))
-    assert model.today(url, queued) < 0.8 * queued
-
-
-def test_a_quality_of_which_it_is_not_known_when_it_was_queued_stays_as_it_is():
-    model = taught(*[(f"https://s.test/{folder}/{number}", 0.5) for folder in "ab" for number in range(5)])
-    assert model.today("https://s.test/a/new", 0.4) == 0.4
-
-
 def test_a_doubtful_page_in_a_folder_of_relevant_ones_counts_for_more_than_one_among_barren_ones():
     model = taught(*[("https://rich.test/a/1", 1.0), ("https://poor.test/a/1", 0.0)] * 5)
     before = {server: model.quality(LinkFeatures(0.3, f"https://{server}.test/b/2")) for server in ("rich", "poor")}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from extensions.config import Config
 from extensions.frontier import score
-from extensions.frontier.records import QUALITY_STEPS, Rules
+from extensions.frontier.records import Rules
 from extensions.scoring import link_quality
 from extensions.scoring.linkmodel import LinkFeatures, LinkModel
 from extensions.seen import SeenCache, make_cache
@@ -25,8 +25,6 @@ LEASE = 3
 """URLs of a lease at most: what is learned meanwhile does not change it."""
 EXPLORATION = 0.0
 """A tenth costs 0.05 of the headroom from near seeds and brings nothing from far ones: unknown servers stand at an optimistic estimate anyway."""
-KEEP = 0.8
-"""A leased URL is given back if less than this part of the quality it was queued with is left."""
 WARM_UP = 20
 """Pages before the first one that is fetched to explore."""
 
@@ -83,7 +81,7 @@ class Ours(Policy):
             found = [lucky] if lucky else self.queues.lease(now_ms, 1)
             if not found:
                 break
-            leases += found if lucky else [lease for lease in found if self._look_again(lease)]
+            leases += found
         for lease in leases:
             for key, page in lease.urls:
                 fields = score.unpack(True, -key)
@@ -119,28 +117,6 @@ class Ours(Policy):
             if self.news.is_news(self.web.pages[target].name, quality):
                 self.admit(target, quality, depth + 1, hops)
 
-    def _look_again(self, lease: Lease) -> bool:
-        """Give back at once what has lost its promise since it was queued, with its quality of today, and take the rest in today's order; whether any is left."""
-        if self.model is None or not self.learning.ranked_anew:
-            return True
-        kept: list[tuple[float, Any, int]] = []
-        back = []
-        for key, page in lease.urls:
-            fields = score.unpack(True, -key)
-            today = self.model.today(self.web.url(page), fields.quality) if fields.depth else fields.quality
-            if today >= KEEP * fields.quality - 1 / QUALITY_STEPS:
-                kept.append((-today, key, page))
-            else:
-                back.append((page, fields._replace(quality=today)))
-        for page, fields in back:
-            self.queues.put(lease.server, page, -score.pack(True, *fields))
-            self.model.queued(self.web.url(page))
-        self.queues.queues[lease.server].fetched -= len(back)
-        lease.urls[:] = [(key, page) for _, key, page in sorted(kept)]
-        if not kept:
-            self.queues.release(lease.server, self.queues.queues[lease.server].due_ms)
-        return bool(kept)
-
     def _rank_anew(self, server: int) -> None:
         """What a settlement tells the frontier beside its measurements."""
         if self.model is not None and self.learning.ranked_anew:
@@ -159,7 +135,5 @@ class Ours(Policy):
                 self.queues.put(server, page, -score.pack(True, quality, before.sequence, depth, hops))
         elif page not in self.seen:
             self.seen.add(page)
-            if self.model is not None:
-                self.model.queued(self.web.url(page))
             self.queues.put(server, page, -score.pack(True, quality, queue.sequence, depth, hops))
             queue.sequence += 1

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from extensions.certainty import Certainty
 from extensions.errors import ConfigurationError
 from extensions.frontier.records import Policy, Rules
 
@@ -54,6 +55,16 @@ def optional(parser: Parser) -> Parser:
             raise ValueError(f"{error}, or None") from None
 
     return parse
+
+
+def number_or_percentage(value: Any) -> float | Certainty:
+    """A number of 0 or more, or a percentage as a `Certainty`."""
+    try:
+        if isinstance(value, str) and "%" in value:
+            return Certainty.parse(value)
+        return float(number(least=0)(value))
+    except ValueError:
+        raise ValueError("a number of 0 or more, a percentage above 0% and below 100%") from None
 
 
 def choice(*allowed: str) -> Parser:
@@ -287,11 +298,11 @@ class Config:
         "",
         "For the models examples and context: a file with a page (its file or URL) a line, + before a relevant one, - before any other.",
     )
-    threshold: float | None = setting(
+    threshold: float | Certainty | None = setting(  # noqa: RUF009 - as the others; a Certainty is as immutable as a float
         "TOPIC_THRESHOLD",
-        optional(number(least=0)),
+        optional(number_or_percentage),
         None,
-        "Relevance above which a page is on topic. Default: the model's own.",
+        "Relevance above which a page is on topic, in the model's own scale; or, as a percentage such as 60%, how sure to be of it, the same for every model. Default: the model's own.",
     )
     learn_links: bool = setting(
         "TOPIC_LEARN_LINKS",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ANNOTATIONS = ("relevance", "title_similarity", "body_similarity")
+ANNOTATIONS = ("relevance", "probability", "title_similarity", "body_similarity")
 
 
 class TopicRelevanceMiddleware:
@@ -110,8 +110,10 @@ class TopicRelevanceMiddleware:
         if ItemAdapter.is_item(item):
             adapter = ItemAdapter(item)
             fields = ANNOTATIONS if isinstance(item, dict) else set(ANNOTATIONS) & set(adapter.field_names())
+            assert self.model is not None
+            probability = self.model.calibrated(verdict.relevance)
             for name in fields:
-                adapter[name] = round(getattr(verdict, name), 6)
+                adapter[name] = round(probability if name == "probability" else getattr(verdict, name), 6)
         self.crawler.signals.send_catch_log(page_scored, response=response, item=item, on_topic=verdict.on_topic)
         page = page_of(response)
         if page is not None and page.noindex:

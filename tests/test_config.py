@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scrapy.settings import Settings
 
 import settings.base
+from extensions.certainty import Certainty
 from extensions.config import PREFIXES, Config
 from extensions.errors import ConfigurationError
 from extensions.frontier.records import Policy
@@ -61,7 +62,12 @@ VALUES = {
     "TOPIC_SEEDS": ([5, [None]], WORDS, "http://a/,http://b/", ("http://a/", "http://b/")),
     "TOPIC_MODEL": (["bm26"], "one of context, bm25, vector, boolean, examples", "boolean", "boolean"),
     "TOPIC_EXAMPLES": ([5], TEXT, "examples.txt", "examples.txt"),
-    "TOPIC_THRESHOLD": (["-1", "low"], "a number of 0 or more, or None", "1.5", 1.5),
+    "TOPIC_THRESHOLD": (
+        ["-1", "low", "150%", "0%", "100%", "abc%", "nan%", "6%0", "60%%", True],
+        "a number of 0 or more, a percentage above 0% and below 100%, or None",
+        "1.5",
+        1.5,
+    ),
     "TOPIC_LEARN_LINKS": (["perhaps"], FLAG, "False", False),
     "TOPIC_TUNNEL": (["-1", "16", "2.5"], "a whole number from 0 to 15", "0", 0),
     "OUTPUT_DIR": ([5], TEXT, "output/here", "output/here"),
@@ -155,6 +161,11 @@ def test_any_value_is_taken_or_refused_in_a_sentence(name, value):
 @pytest.mark.parametrize("spelling", [None, "", "None"])
 def test_a_threshold_of_none_is_the_models_own(spelling):
     assert config(TOPIC_THRESHOLD=spelling).threshold is None
+
+
+@pytest.mark.parametrize("spelling", ["60%", "60 %", " 60.0% "])
+def test_a_threshold_in_percent_is_a_certainty(spelling):
+    assert config(TOPIC_THRESHOLD=spelling).threshold == Certainty(0.6)
 
 
 def test_a_list_may_be_a_list_or_one_string_with_commas():

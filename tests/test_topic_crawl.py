@@ -26,7 +26,7 @@ import redis
 
 from extensions.frontier.records import Rules
 from extensions.pages import parse_page
-from extensions.scoring import CoverageModel, LinkFeatures, LinkMatcher, LinkModel, Topic, link_quality
+from extensions.scoring import CoverageModel, LinkFeatures, LinkMatcher, LinkModel, Topic, link_quality, make_model
 from extensions.scoring.places import Places
 from tests.localweb.web import LocalWeb, write_site
 from tests.running import HURRY, PROJECT
@@ -256,6 +256,7 @@ def test_a_stored_page_has_every_documented_field(crawled):
         "url": f"{crawled.root}/hives",
         "title": "Honey",
         "relevance": pytest.approx(model.score("Honey", TEXTS[GOOD]).relevance, abs=1e-5),
+        "probability": pytest.approx(model.score("Honey", TEXTS[GOOD]).relevance, abs=1e-5),
         "title_similarity": title_similarity,
         "body_similarity": body_similarity,
         "quality": pytest.approx(quality, abs=1e-4),
@@ -397,8 +398,10 @@ def test_a_chinese_topic_finds_pages_in_gbk_whatever_their_servers_say(tmp_path,
         ({"TOPIC_MODEL": "vector", "TOPIC_THRESHOLD": 3}, {"/title": 4.5}),
         ({"TOPIC_MODEL": "boolean"}, {"/title": 4, "/two": 2, "/body": 3}),
         ({"TOPIC_MODEL": "boolean", "TOPIC_THRESHOLD": 2}, {"/title": 4, "/body": 3}),
+        ({"TOPIC_MODEL": "vector", "TOPIC_THRESHOLD": "94%"}, {"/title": 4.5}),
+        ({"TOPIC_MODEL": "boolean", "TOPIC_THRESHOLD": "60%"}, {"/title": 4, "/body": 3}),
     ],
-    ids=["vector", "vector above 3", "boolean", "boolean above 2"],
+    ids=["vector", "vector above 3", "boolean", "boolean above 2", "vector, 94% sure", "boolean, 60% sure"],
 )
 def test_the_model_and_its_threshold_decide_what_is_relevant(tmp_path, project, settings, stored):
     project.topic = "bees, honey, wax, hives"
@@ -416,7 +419,11 @@ def test_the_model_and_its_threshold_decide_what_is_relevant(tmp_path, project, 
     project.seeds = ",".join(f"http://a.test/{path}" for path in ("title", "two", "body", "one"))
     with LocalWeb(tmp_path / "web") as web:
         project.run(web, **settings)
-    assert {path.partition(".test")[2]: line["relevance"] for path, line in project.pages().items()} == stored
+    pages = project.pages()
+    assert {path.partition(".test")[2]: line["relevance"] for path, line in pages.items()} == stored
+    model = make_model(settings["TOPIC_MODEL"], Topic.parse(project.topic))
+    for line in pages.values():
+        assert line["probability"] == pytest.approx(model.calibrated(line["relevance"]), abs=1e-5)
 
 
 # Limits

@@ -10,13 +10,15 @@ from typing import Any
 class PageItem:
     """A fetched page. The spider fills in what the response says, the relevance middleware what the topic says.
 
-    `relevance` is the model's measure (0 to 5 for `vector`); `quality` (0 to 1) is what was predicted of the URL before it was fetched,
+    `relevance` is the model's measure (0 to 5 for `vector`); `probability` is what it comes to, how sure the model is that the page is on topic, 0 to 1 on
+    one scale for all models; `quality` (0 to 1) is what was predicted of the URL before it was fetched,
     by its link and by its folder, among the URLs of its server.
     """
 
     url: str
     title: str = ""
     relevance: float = 0.0
+    probability: float = 0.0
     title_similarity: float = 0.0
     body_similarity: float = 0.0
     quality: float = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from extensions.certainty import Certainty
 from extensions.errors import ConfigurationError
 from extensions.scoring.context import ContextModel
 from extensions.scoring.coverage import CoverageModel
@@ -17,11 +18,27 @@ if TYPE_CHECKING:
 MODELS = ("bm25", "boolean", "context", "examples", "vector")
 
 
-def make_model(name: str, topic: Topic, threshold: float | None = None, examples: Examples | None = None) -> Model:
+def make_model(
+    name: str, topic: Topic, threshold: float | Certainty | None = None, examples: Examples | None = None
+) -> Model:
     """The model of that name, with its own threshold if none is given. Raises `ConfigurationError`.
 
     `examples` are for the model of that name, which needs some, and for `context`, whose words they teach.
     """
+    if not isinstance(threshold, Certainty):
+        return _model(name, topic, threshold, examples)
+    model = _model(name, topic, None, examples)
+    surest = model.calibrated(model.highest)
+    if threshold.probability >= surest:
+        raise ConfigurationError(
+            f"TOPIC_THRESHOLD is {threshold}, but with this topic the model {name!r} is never surer of a page than {surest:.0%}; "
+            "lower it, or choose another TOPIC_MODEL."
+        )
+    model.threshold = model.relevance_at(threshold.probability)
+    return model
+
+
+def _model(name: str, topic: Topic, threshold: float | None, examples: Examples | None) -> Model:
     own = {} if threshold is None else {"threshold": threshold}
     if name == "bm25":
         return CoverageModel(topic, **own)

@@ -1,4 +1,11 @@
-"""How relevant a fetched page is: the vector space model and the Boolean model on title and body."""
+"""How relevant a fetched page is: the vector space model and the Boolean model on title and body.
+
+Each model has a scale of its own, and a probability that means the same in all of them (`Model.calibrated`). In these two it was measured on the pages of 17 topics,
+English and Chinese, of 1 to 13 words: half of the weight on all relevant pages with a sample of the others, half on the first 5,000 pages of focused crawls, which is
+where `bm25` and `context` are probabilities. A logistic curve of two or three constants was fitted, so that mean differences from the shares of relevant pages
+are, on 21 other topics, 0.15 for `vector` and 0.12 for `boolean`, before 0.17 and 0.14 in the sample. (`bm25` and `context` have 0.14 and 0.12 there.)
+Closer than this no curve comes: what a page without any of the words is worth differs from topic to topic, by whether the words were well chosen.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +24,10 @@ if TYPE_CHECKING:
     from extensions.scoring.topic import Term, Topic
 
 TITLE_WEIGHT = 4.0
+VECTOR_BIAS, VECTOR_ROOT = -2.3, 2.65
+"""Of `VectorModel.calibrated`, in logits."""
+BOOLEAN_BIAS, BOOLEAN_SHARE, BOOLEAN_NUMBER = -3.4, 4.5, 0.6
+"""Of `BooleanModel.calibrated`, in logits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +49,8 @@ class Model(ABC):
     """What is kept of the pages judged, to be saved and shared; None where `judge` does not depend on the pages before."""
 
     threshold: float
-    slope: float
-    """Steepness of `probability`: its logits per unit of relevance."""
+    highest: float = 1.0
+    """The greatest relevance there is."""
 
     @abstractmethod
     def score(self, title: str, text: str) -> Relevance:
@@ -53,9 +64,17 @@ class Model(ABC):
     def meet(self, url: str, title: str, text: str) -> None:  # noqa: B027 - most models have nothing to learn
         """Called with each page before it is scored: a model that was told about this URL can learn from it."""
 
+    def calibrated(self, relevance: float) -> float:
+        """The probability that a page of this relevance is on topic, whatever the threshold: 0 to 1, rising with relevance, the same scale for all models."""
+        return relevance
+
+    def relevance_at(self, calibrated: float) -> float:
+        """The relevance that has this probability; where there is none, a number on the right side of all there are."""
+        return calibrated
+
     def probability(self, relevance: float) -> float:
-        """How sure we are that a page of this relevance is on topic: logistic, 0 to 1, ½ at the threshold, rising with relevance."""
-        return 1.0 / (1.0 + math.exp(min(700.0, self.slope * (self.threshold - relevance))))
+        """How sure a page of this relevance is to be on topic as the threshold has it: the calibrated probability, with its odds scaled so that ½ lies at the threshold."""
+        return _logistic(_logit(self.calibrated(relevance)) - _logit(self.calibrated(self.threshold)))
 
     def of_words(self, found: Relevance) -> float:
         """The probability that a page is on topic by its own words alone: what is news of a place, and not what the place made of them."""
@@ -81,16 +100,26 @@ class VectorModel(Model):
     a page without any phrase look like one that is full of them. Links, which have few words, take single words as a hint (`links`).
     """
 
+    highest = TITLE_WEIGHT + 1.0
+
     def __init__(self, topic: Topic, threshold: float = 2.0) -> None:
         self.topic = topic
         self.threshold = threshold
-        self.slope = 1.5
 
     def score(self, title: str, text: str) -> Relevance:
         """See `Model`; relevance is 0 to 5."""
         b, c = (cosine(occurrences(self.topic.terms, terms(part)), self.topic.terms) for part in (title, text))
         a = TITLE_WEIGHT * b + c
         return Relevance(a, b, c, a > self.threshold)
+
+    def calibrated(self, relevance: float) -> float:
+        """See `Model`: logistic in √A, since the first occurrences tell most. 9 % at 0, 81 % at the usual threshold, 97 % at 5."""
+        return _logistic(VECTOR_BIAS + VECTOR_ROOT * math.copysign(math.sqrt(abs(relevance)), relevance))
+
+    def relevance_at(self, calibrated: float) -> float:
+        """See `Model`."""
+        root = (_logit(calibrated) - VECTOR_BIAS) / VECTOR_ROOT
+        return root * abs(root)
 
 
 class BooleanModel(Model):
@@ -103,8 +132,8 @@ class BooleanModel(Model):
     def __init__(self, topic: Topic, threshold: float | None = None) -> None:
         self.words = frozenset(stem for term in topic.terms for stem in term)
         self.threshold = (len(self.words) + 1) // 2 - 1 if threshold is None else threshold
-        # Between none and all of the words lie six logits, whatever the number of words.
-        self.slope = 6.0 / len(self.words)
+        self.highest = float(len(self.words))
+        self._bias = BOOLEAN_BIAS + BOOLEAN_NUMBER * math.log(len(self.words))
 
     def score(self, title: str, text: str) -> Relevance:
         """See `Model`; relevance is 0 to the number of the topic's words."""
@@ -112,6 +141,17 @@ class BooleanModel(Model):
         found = len(in_title | in_body)
         number = len(self.words)
         return Relevance(float(found), len(in_title) / number, len(in_body) / number, found > self.threshold)
+
+    def calibrated(self, relevance: float) -> float:
+        """See `Model`: logistic in the share of the words found, and in the logarithm of their number, as many together tell more than one alone.
+
+        From none to all of the words: 3 to 75 % of one word, 8 to 89 % of five, 12 to 92 % of ten.
+        """
+        return _logistic(self._bias + BOOLEAN_SHARE * relevance / self.highest)
+
+    def relevance_at(self, calibrated: float) -> float:
+        """See `Model`."""
+        return (_logit(calibrated) - self._bias) / BOOLEAN_SHARE * self.highest
 
 
 def occurrences(topic_terms: Iterable[Term], page: list[str]) -> dict[Term, int]:
@@ -143,3 +183,12 @@ def _consecutive(term: Term, page: list[str], counts: Mapping[str, int]) -> int:
         found += page[start : start + len(phrase)] == phrase
         start += 1
     return found
+
+
+def _logistic(logit: float) -> float:
+    return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, logit))))
+
+
+def _logit(probability: float) -> float:
+    probability = min(1.0 - 1e-13, max(1e-13, probability))
+    return math.log(probability / (1.0 - probability))

@@ -146,7 +146,7 @@ def _of_model(model, pages: list[Labelled]) -> dict:
         [verdict.on_topic for verdict in verdicts],
         [page.weight for page in pages],
     ) | {
-        "calibration_error": calibration_error(truth, [model.probability(verdict.relevance) for verdict in verdicts]),
+        "calibration_error": calibration_error(truth, [model.calibrated(verdict.relevance) for verdict in verdicts]),
         "milliseconds": median(milliseconds),
     }
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extensions.certainty import Certainty
 from extensions.errors import ConfigurationError
 from extensions.scoring import BooleanModel, Relevance, Topic, VectorModel, make_model, terms
 
@@ -99,6 +100,73 @@ def test_probability_rises_with_relevance_from_low_to_high_with_half_at_the_thre
     assert model.probability(model.threshold) == pytest.approx(0.5)
     assert model.probability(-1e9) == pytest.approx(0.0)
     assert model.probability(1e9) == pytest.approx(1.0)
+
+
+ALL = ["vector", "boolean", "bm25", "context"]
+pages = st.tuples(texts, texts)
+shares = st.integers(5, 85).map(lambda percent: percent / 100)
+
+
+@pytest.mark.parametrize("name", ALL)
+@given(page=pages, share=shares)
+def test_a_certainty_means_the_same_probability_in_every_model(name, page, share):
+    model = make_model(name, TOPIC, Certainty(share))
+    found = model.score(*page)
+    assert found.on_topic == (model.calibrated(found.relevance) > share)
+
+
+@pytest.mark.parametrize("name", ALL)
+@given(share=st.floats(0.01, 0.99))
+def test_the_relevance_at_a_probability_has_it(name, share):
+    model = make_model(name, TOPIC)
+    assert model.calibrated(model.relevance_at(share)) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_calibrated_probability_does_not_depend_on_the_threshold(name):
+    models = [make_model(name, TOPIC, threshold) for threshold in (None, 0.2, 3.0, Certainty(0.8))]
+    for step in range(60):
+        assert len({model.calibrated(step / 60 * model.highest) for model in models}) == 1
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_page_without_the_topic_is_hardly_on_it_and_one_that_is_nothing_else_very_likely(name):
+    for number in (1, 2, 5, 10):
+        words = ["lion", "tiger", "zebra", "camel", "panda", "otter", "koala", "mouse", "horse", "whale"][:number]
+        model = make_model(name, Topic.parse(",".join(words)))
+        assert model.calibrated(model.score("the moon", "a full moon").relevance) < 0.15
+        assert model.calibrated(model.score(" ".join(words), " ".join(words)).relevance) > 0.7
+
+
+def test_all_of_many_words_tell_more_than_a_single_one_and_half_of_them_less():
+    single, many = (BooleanModel(Topic.parse(words)) for words in ("lion", "lion, tiger, zebra, camel, panda, otter"))
+    assert many.calibrated(6) > single.calibrated(1) > many.calibrated(3)
+
+
+@pytest.mark.parametrize(
+    ("name", "topic", "share", "surest"), [("boolean", "rust", 0.8, "75%"), ("vector", "rust", 0.99, "97%")]
+)
+def test_a_certainty_that_no_page_can_reach_is_refused_with_the_greatest_there_is(name, topic, share, surest):
+    with pytest.raises(
+        ConfigurationError, match=rf"TOPIC_THRESHOLD is {share:.0%}, .*'{name}' is never .* {surest}; lower it"
+    ):
+        make_model(name, Topic.parse(topic), Certainty(share))
+    text = " ".join([topic] * 50)
+    assert make_model(name, Topic.parse(topic), Certainty(0.7)).score(text, text).on_topic
+
+
+@pytest.mark.parametrize(("given_text", "share"), [("60%", 0.6), (" 62.5 % ", 0.625), ("87.5%", 0.875)])
+def test_a_percentage_is_read_and_written(given_text, share):
+    assert Certainty.parse(given_text) == Certainty(share)
+    assert Certainty.parse(str(Certainty(share))) == Certainty(share)
+
+
+@pytest.mark.parametrize(
+    "nonsense", ["", "%", "0.6", "60", "0%", "100%", "150%", "-5%", "nan%", "inf%", "60%%", "%60", "abc"]
+)
+def test_what_is_no_percentage_of_some_certainty_is_refused(nonsense):
+    with pytest.raises(ValueError):
+        Certainty.parse(nonsense)
 
 
 def test_a_given_threshold_is_kept_and_an_unknown_model_lists_the_known():

@@ -26,6 +26,43 @@ from topicspider.pipelines.folder import OutputFolder
 from topicspider.pipelines.pages import PagesPipeline, encode
 from topicspider.pipelines.stored import StoredPages, url_key
 
+OLD_SCHEMA = """
+BEGIN;
+CREATE TABLE pages (
+    url TEXT PRIMARY KEY,
+    title TEXT NOT NULL,
+    relevance REAL NOT NULL,
+    title_similarity REAL NOT NULL,
+    body_similarity REAL NOT NULL,
+    quality REAL NOT NULL,
+    depth INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    port INTEGER NOT NULL,
+    content_type TEXT NOT NULL,
+    content_length INTEGER NOT NULL,
+    downloaded_at TEXT NOT NULL,
+    language TEXT NOT NULL,
+    referrer TEXT NOT NULL,
+    text TEXT NOT NULL,
+    canonical TEXT NOT NULL
+);
+CREATE TABLE fetched (
+    id INTEGER PRIMARY KEY,
+    url TEXT NOT NULL,
+    status INTEGER,
+    error TEXT,
+    outcome TEXT NOT NULL,
+    relevance REAL,
+    depth INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    elapsed_ms REAL,
+    fetched_at TEXT NOT NULL
+);
+CREATE INDEX fetched_url ON fetched (url);
+PRAGMA user_version = 1;
+COMMIT;
+"""
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -193,6 +230,55 @@ async def test_odd_values_do_not_hold_up_the_transaction(folder, stats):
 def test_columns_are_the_fields_of_a_page(folder, stats):
     connection = database_pipeline(folder, stats)._connection
     assert [row[1] for row in connection.execute("PRAGMA table_info(pages)")] == list(PageItem.__dataclass_fields__)
+
+
+@pytest.fixture
+def old_folder(folder):
+    """A folder as version 1 left it: pages without `probability`, the second line not yet in the database."""
+    folder.open()
+    names = [name for name in PageItem.__dataclass_fields__ if name != "probability"]
+    records = [
+        {name: value for name, value in PageItem(url, relevance=1.0).as_record().items() if name != "probability"}
+        for url in ("http://old/1", "http://old/2")
+    ]
+    folder.path("pages.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    with closing(sqlite3.connect(folder.path("crawl.sqlite"))) as database:
+        database.executescript(OLD_SCHEMA)
+        row = [records[0][name] for name in names]
+        database.execute(f"INSERT INTO pages VALUES ({', '.join('?' * len(row))})", row)
+        database.commit()
+    return folder
+
+
+async def test_database_of_version_1_gets_the_column_and_goes_on(old_folder, stats):
+    for url in ("http://new/1", "http://new/2"):  # and once more, when it is up to date
+        pages, database = await pages_pipeline(old_folder, stats), database_pipeline(old_folder, stats)
+        for address in ("http://old/1", url):
+            item = PageItem(address, relevance=2.0, probability=0.75, text="text", canonical="http://c/")
+            database.process_item(await pages.process_item(item))
+        await pages.close_spider()
+        await database.close_spider()
+    with closing(sqlite3.connect(old_folder.path("crawl.sqlite"))) as database:
+        rows = database.execute(
+            "SELECT url, relevance, probability, text, canonical FROM pages ORDER BY url"
+        ).fetchall()
+    assert rows == [
+        ("http://new/1", 2.0, 0.75, "text", "http://c/"),
+        ("http://new/2", 2.0, 0.75, "text", "http://c/"),
+        ("http://old/1", 1.0, None, "", ""),
+        ("http://old/2", 1.0, None, "", ""),
+    ]
+    assert stats.get_value("output/folder_stored") == 4
+
+
+def test_database_that_only_looks_like_version_1_is_refused_unchanged(folder, stats):
+    folder.open()
+    with closing(sqlite3.connect(folder.path("crawl.sqlite"))) as database:
+        database.executescript("CREATE TABLE mine (a); PRAGMA user_version = 1")
+    before = folder.path("crawl.sqlite").read_bytes()
+    with pytest.raises(OutputError, match="no such table: pages"):
+        database_pipeline(folder, stats)
+    assert folder.path("crawl.sqlite").read_bytes() == before
 
 
 @pytest.mark.parametrize("content", [b"not a database at all, but a text of some length" * 30, None])

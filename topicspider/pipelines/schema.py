@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE = "crawl.sqlite"
-VERSION = 1
+VERSION = 2
+LATER: dict[str, Any] = {"probability": None}
+"""Fields that pages stored by version 1 lack."""
 
 SCHEMA = f"""
 BEGIN;
@@ -23,6 +25,7 @@ CREATE TABLE pages (
     url TEXT PRIMARY KEY,
     title TEXT NOT NULL,
     relevance REAL NOT NULL,
+    probability REAL,        -- that the page is on topic; NULL where it was stored by version 1
     title_similarity REAL NOT NULL,
     body_similarity REAL NOT NULL,
     quality REAL NOT NULL,
@@ -54,13 +57,23 @@ PRAGMA user_version = {VERSION};
 COMMIT;
 """
 
-INSERT_PAGE = f"INSERT OR IGNORE INTO pages VALUES ({', '.join('?' * len(PageItem.__dataclass_fields__))})"  # noqa: S608 - question marks only
+# Columns by name: where one was added later, it is the last.
+INSERT_PAGE = (
+    f"INSERT OR IGNORE INTO pages ({', '.join(PageItem.__dataclass_fields__)}) "  # noqa: S608 - names from the code and question marks
+    f"VALUES ({', '.join('?' * len(PageItem.__dataclass_fields__))})"
+)
 STORE_FETCH = "INSERT OR REPLACE INTO fetched VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+UPGRADE = f"""
+BEGIN IMMEDIATE;
+ALTER TABLE pages ADD COLUMN probability REAL;
+PRAGMA user_version = {VERSION};
+COMMIT;
+"""
 COUNT_SCORED = "SELECT count(*) FROM fetched WHERE outcome IN (?, ?)"
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """The database in this project's schema, created if there is none."""
+    """The database in this project's schema, created if there is none, and brought up to date if it is of version 1."""
     try:
         connection = sqlite3.connect(path)
         try:
@@ -83,12 +96,19 @@ def _prepare(connection: sqlite3.Connection) -> int:
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if not tables:
         connection.executescript(SCHEMA)
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version = _version(connection)
+    if version == 1:
+        connection.executescript(UPGRADE)
+        version = _version(connection)
     if version == VERSION:
         connection.execute("PRAGMA journal_mode = WAL")
         # With WAL a transaction then survives a kill of the process at once, and a power cut leaves the file whole.
         connection.execute("PRAGMA synchronous = NORMAL")
-    return int(version)
+    return version
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def bindable(value: Any) -> Any:
@@ -105,7 +125,8 @@ def bindable(value: Any) -> Any:
 
 def row_of(record: Mapping[str, Any]) -> tuple[Any, ...]:
     """A page's record, or the JSON of its line, as a row of the table ``pages``."""
-    return tuple(bindable(record[name]) for name in PageItem.__dataclass_fields__)
+    complete = LATER | dict(record)
+    return tuple(bindable(complete[name]) for name in PageItem.__dataclass_fields__)
 
 
 def scored_in(path: Path) -> int:

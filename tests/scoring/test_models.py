@@ -116,6 +116,15 @@ def test_a_certainty_means_the_same_probability_in_every_model(name, page, share
 
 
 @pytest.mark.parametrize("name", ALL)
+@given(page=pages, share=shares)
+def test_links_of_pages_above_a_certainty_promise_more_than_even_odds(name, page, share):
+    model = make_model(name, TOPIC, Certainty(share))
+    found = model.score(*page)
+    assert model.probability(model.threshold) == pytest.approx(0.5)
+    assert model.promise(found) == pytest.approx(0.5) or (model.promise(found) > 0.5) == found.on_topic
+
+
+@pytest.mark.parametrize("name", ALL)
 @given(share=st.floats(0.01, 0.99))
 def test_the_relevance_at_a_probability_has_it(name, share):
     model = make_model(name, TOPIC)

@@ -15,6 +15,8 @@ on every fifth page for rare phrases. Relevant places stand out from the rest in
 The bounds are for places where pages of all subjects stand side by side, as in an encyclopaedia or a forum, and against drift. The upper one is Bayes' rule, for a page from a place
 where a share f is on topic, given that p was meant for one where BASE is: a page without any of the words is not on topic unless half of its place is. The lower one
 leaves a page that is full of the topic on topic wherever it stands.
+
+Where the topic's words are scarce even at home, those of the seeds' pages help out (`expansion`).
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from extensions.scoring.expansion import Expansion
 from extensions.scoring.links import LinkMatcher
 from extensions.scoring.models import Model, Relevance
 from extensions.scoring.places import Places
+from extensions.scoring.segment import terms
 
 if TYPE_CHECKING:
     from extensions.scoring.coverage import CoverageModel
@@ -49,10 +53,16 @@ class ContextModel(Model):
         self.slope = 4.0
         self._matcher = LinkMatcher(words.topic)
         self._places = self.memory = Places()
+        self._expansion = self.seeds = Expansion(words.topic)
 
     def meet(self, url: str, title: str, text: str) -> None:
         """The words' model may have been told about this URL."""
         self.words.meet(url, title, text)
+
+    def meet_seed(self, title: str, text: str) -> None:
+        """See `Model`. What a seed adds is weighed by the user's words, not by what other seeds have added to them."""
+        self.words.add({})
+        self._expansion.take_in(terms(title), terms(text), self.words.score(title, text).relevance)
 
     def score(self, title: str, text: str) -> Relevance:
         """A page that stands nowhere: its words alone."""
@@ -66,6 +76,7 @@ class ContextModel(Model):
         self.meet(url, title, text)
         if not _WORD.search(title) and not _WORD.search(text):
             return self.score(title, text)
+        self.words.add(self._expansion.gains(self._places.level))
         found = self.words.score(title, text)
         share, level = self._places.take_in(url, found.relevance)
         words = _logit(found.relevance)

@@ -61,9 +61,14 @@ class CoverageModel(Model):
         self.threshold = threshold
         self.slope = 4.0
         heaviest = max(topic.terms.values())
-        self._gains = {term: weight / heaviest * _bits(term) for term, weight in topic.terms.items()}
+        self._own = {term: weight / heaviest * _bits(term) for term, weight in topic.terms.items()}
+        self.add({})
+
+    def add(self, gains: Mapping[str, float]) -> None:
+        """From now on count these words as well, in place of those added before: each with its gain in bits, as if it were a term of the topic, which it must not be."""
+        self._gains = self._own | {(stem,): gain for stem, gain in gains.items()}
         self._scale: float = BITS**TELLING * math.hypot(*self._gains.values()) ** (1.0 - TELLING)
-        self._stems = frozenset(stem for term in topic.terms for stem in term)
+        self._stems = frozenset(stem for term in self._gains for stem in term)
 
     def score(self, title: str, text: str) -> Relevance:
         """See `Model`; relevance is 0 to 1."""
@@ -95,7 +100,7 @@ class CoverageModel(Model):
         at = self._positions(body)
         if not at:
             return 0.0
-        stretch = 1.0 - LENGTH_SHARE + LENGTH_SHARE * max(SHORTEST_LENGTH, len(body)) / AVERAGE_LENGTH
+        stretch = _stretch(len(body))
         return math.fsum(gain * _saturation(term, at, stretch) for term, gain in self._gains.items())
 
     def _positions(self, page: Sequence[str]) -> Positions:
@@ -105,6 +110,16 @@ class CoverageModel(Model):
             if stem in stems:
                 at.setdefault(stem, []).append(position)
         return at
+
+
+def presence(count: int, length: int) -> float:
+    """How present a word is in a body of so many terms, 0 to 1."""
+    return count / (count + HALF * _stretch(length))
+
+
+def _stretch(length: int) -> float:
+    """What a body's length makes of `HALF`."""
+    return 1.0 - LENGTH_SHARE + LENGTH_SHARE * max(SHORTEST_LENGTH, length) / AVERAGE_LENGTH
 
 
 def _bits(term: Term) -> float:

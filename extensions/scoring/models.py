@@ -48,6 +48,9 @@ class Model(ABC):
     memory: Learner | None = None
     """What is kept of the pages judged, to be saved and shared; None where `judge` does not depend on the pages before."""
 
+    seeds: Learner | None = None
+    """What is kept of the seeds' pages, to be saved and shared as well; None where `meet_seed` does nothing."""
+
     threshold: float
     highest: float = 1.0
     """The greatest relevance there is."""
@@ -63,6 +66,9 @@ class Model(ABC):
 
     def meet(self, url: str, title: str, text: str) -> None:  # noqa: B027 - most models have nothing to learn
         """Called with each page before it is scored: a model that was told about this URL can learn from it."""
+
+    def meet_seed(self, title: str, text: str) -> None:  # noqa: B027 - most models take seeds for pages like all others
+        """Called with the page of each seed, before it is judged: somebody thought that it, or what it leads to, is on topic."""
 
     def calibrated(self, relevance: float) -> float:
         """The probability that a page of this relevance is on topic, whatever the threshold: 0 to 1, rising with relevance, the same scale for all models."""

@@ -42,10 +42,16 @@ class Places:
         self._changes: dict[str, Record] = {}
         self._changed = NOTHING
 
+    @property
+    def level(self) -> float:
+        """The mean share of the folders of pages that were on topic by their words, as it was when each came: 0 to 1."""
+        _, _, hits, shares = self._totals
+        return (FIRST_LEVEL * FIRST_HITS + shares) / (FIRST_HITS + hits)
+
     def take_in(self, url: str, probability: float) -> tuple[float, float]:
         """Add a page; the share of its folder with it, and the level of shares without it."""
-        pages, probabilities, hits, shares = self._totals
-        level = (FIRST_LEVEL * FIRST_HITS + shares) / (FIRST_HITS + hits)
+        pages, probabilities, _, _ = self._totals
+        level = self.level
         share = max(LEAST_MEAN, (FIRST_MEAN * FIRST_PAGES + probabilities) / (FIRST_PAGES + pages))
         for place in _places(url):
             _add(self._changes, place, 1.0, probability)

@@ -24,7 +24,7 @@ from extensions.scoring.models import Relevance, cosine, occurrences
 from extensions.scoring.segment import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from extensions.scoring.topic import Topic
 
@@ -95,13 +95,17 @@ class ExamplesModel(CoverageModel):
     """Relevance as a probability; the more examples of both kinds, the less the topic's words decide."""
 
     def __init__(self, topic: Topic, examples: Examples, threshold: float = 0.5) -> None:
+        self._known: list[tuple[Vector, float, bool]] = []
         super().__init__(topic, threshold)
         self._weights = array("d", bytes(8 * SLOTS))
         self._steps = array("d", bytes(8 * SLOTS))
         self._awaited = dict(examples.urls)
-        self._known: list[tuple[Vector, float, bool]] = []
         self._trained = 0
         self.learn(examples.pages)
+
+    def add(self, gains: Mapping[str, float]) -> None:
+        """See `CoverageModel`; nothing once there are examples, which tell better what other words mean."""
+        super().add({} if self._known else gains)
 
     def meet(self, url: str, title: str, text: str) -> None:
         """Learn from a page whose URL is an example, once. A crawl that is resumed does not meet its pages again; pages in files it always has."""
@@ -112,6 +116,7 @@ class ExamplesModel(CoverageModel):
 
     def learn(self, pages: Iterable[Example]) -> None:
         """Add examples, and train on all from the start whenever a tenth more are known: so all the training together costs ten times the last."""
+        self.add({})
         for page in pages:
             title, body = terms(page.title), terms(page.text)
             self._known.append((_vector(title, body), self._from_words(title, body), page.relevant))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extensions.scoring import ContextModel, CoverageModel, Example, Examples, Topic, make_model, terms
+from extensions.scoring import ContextModel, CoverageModel, Examples, Topic, make_model, terms
 from extensions.scoring.background import RAREST, rarity
 from extensions.scoring.expansion import ENOUGH, SCARCE, WEIGHT, WORDS, Expansion
 
@@ -122,9 +122,15 @@ def test_without_seeds_and_with_empty_ones_nothing_is_added():
     assert relevance(model_with(("", ""))) == relevance(model_with())
 
 
-def test_examples_and_seeds_go_together():
-    examples = Examples((Example(*KIN, relevant=True), Example(*PORTAL, relevant=False)))
-    assert relevance(model_with(SEED, examples=examples)) > relevance(model_with(examples=examples))
+def test_seeds_add_words_until_there_are_examples():
+    awaited = "https://example.test/kin"
+    examples = Examples(urls={"example.test/kin": True})
+    seeded, plain = (model_with(*seeds, examples=examples) for seeds in ((SEED,), ()))
+    assert relevance(seeded) > 2 * relevance(plain)
+    for model in (seeded, plain):
+        model.meet(awaited, *KIN)
+    again = ("Other", KIN[1])
+    assert seeded.judge("https://c.test/", *again).words == plain.judge("https://c.test/", *again).words
 
 
 def test_other_models_take_seeds_for_pages_like_all_others():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
@@ -23,12 +24,12 @@ from extensions.signals import page_scored
 from extensions.topicmeta import TopicMeta
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from extensions.pages import Page
+    from extensions.pages import Link, Page
     from extensions.scoring import Model
 
 logger = logging.getLogger(__name__)
@@ -49,6 +50,8 @@ class TopicRelevanceMiddleware:
         self.links = link_model_of(crawler) if config.topic and config.learn_links else None
         if model is not None and model.memory is not None:
             learn_in(crawler, "places", model.memory)
+        if model is not None and model.seeds is not None:
+            learn_in(crawler, "seeds", model.seeds)
         self.tunnel = config.tunnel
         self.max_relevant = config.max_relevant
         self.max_pages = config.max_pages_fetched
@@ -88,12 +91,15 @@ class TopicRelevanceMiddleware:
     def _score(self, response: Response) -> Relevance:
         page = page_of(response)
         assert self.model is not None
-        verdict = (
-            self.model.judge(response.url, page.title, page.text)
-            if page is not None
-            else Relevance(0.0, 0.0, 0.0, on_topic=False)
-        )
-        if self.links is not None and response.meta.get("depth", 0):
+        # Depth 0 is a seed's, whoever gave it and however late, and stays that of what it redirects to.
+        is_seed = not response.meta.get("depth", 0)
+        if page is None:
+            verdict = Relevance(0.0, 0.0, 0.0, on_topic=False)
+        else:
+            if is_seed:
+                self.model.meet_seed(page.title, page.text)
+            verdict = self.model.judge(response.url, page.title, page.text)
+        if self.links is not None and not is_seed:
             # Not from seeds: they were chosen, and say nothing of what links lead to.
             self.links.learn(LinkFeatures(0.0, response.url), self.model.of_words(verdict))
         self.pages += 1
@@ -143,21 +149,16 @@ class TopicRelevanceMiddleware:
         if too_long := sum(len(link.url) > longest for link in page.links):
             self.stats.inc_value("links/too_long", too_long)
         depth = response.meta.get("depth", 0) + 1
-        ranked = (
-            (
-                link.url,
-                self._learned(
-                    link_quality(
-                        matcher, parent=parent, anchor=link.anchor, context=link.context, url=link.url, hops=hops
-                    ),
-                    link.url,
-                    depth,
-                ),
+        corrected = self._correction()
+
+        def promised(link: Link) -> float:
+            prior = link_quality(
+                matcher, parent=parent, anchor=link.anchor, context=link.context, url=link.url, hops=hops
             )
-            for link in page.links
-            if len(link.url) <= longest
-        )
-        scheduler: Any = self.crawler.engine.scheduler if self.crawler.engine is not None else None
+            return corrected(LinkFeatures(prior, link.url, depth))
+
+        ranked = ((link.url, promised(link)) for link in page.links if len(link.url) <= longest)
+        scheduler = self._scheduler
         if hasattr(scheduler, "enqueue_links"):
             scheduler.enqueue_links(ranked, depth=depth, hops=hops, referrer=response.url)
             return
@@ -177,17 +178,24 @@ class TopicRelevanceMiddleware:
             assert self.matcher is not None
             parent = self.model.promise(verdict)
             prior = link_quality(self.matcher, parent=parent, anchor="", context="", url=request.url, hops=hops)
-            quality = self._learned(prior, request.url, response.meta.get("depth", 0) + 1)
+            features = LinkFeatures(prior, request.url, response.meta.get("depth", 0) + 1)
+            quality = self._correction()(features)
             TopicMeta(quality, hops, response.url).put(request.meta)
         return request
 
-    def _learned(self, prior: float, url: str, depth: int) -> float:
-        """The quality of a link, after what the crawl has learned of its surroundings. Our scheduler is told of its server apart, with each settlement anew; any other is not."""
+    def _correction(self) -> Callable[[LinkFeatures], float]:
+        """What makes of a link's prior its quality, by what the crawl has learned of its surroundings.
+
+        Our scheduler is told of its server apart, with each settlement anew; any other is not.
+        """
         if self.links is None:
-            return prior
-        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
-        judge = self.links.within if hasattr(scheduler, "enqueue_links") else self.links.quality
-        return judge(LinkFeatures(prior, url, depth))
+            return attrgetter("prior")
+        return self.links.within if hasattr(self._scheduler, "enqueue_links") else self.links.quality
+
+    @property
+    def _scheduler(self) -> Any:
+        """Ours, Scrapy's, or None before there is an engine."""
+        return self.crawler.engine.scheduler if self.crawler.engine is not None else None
 
     def _hops(self, response: Response, verdict: Relevance) -> int:
         """Off-topic pages in a row up to and with this one."""

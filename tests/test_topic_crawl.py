@@ -27,6 +27,7 @@ import redis
 from extensions.frontier.records import Rules
 from extensions.pages import parse_page
 from extensions.scoring import CoverageModel, LinkFeatures, LinkMatcher, LinkModel, Topic, link_quality, make_model
+from extensions.scoring.expansion import Expansion
 from extensions.scoring.places import Places
 from tests.localweb.web import LocalWeb, write_site
 from tests.running import HURRY, PROJECT
@@ -41,6 +42,9 @@ TEXTS = {
     GOOD: "Beekeeping is the keeping of bees for their honey, and honey is what they are kept for.",
     DULL: "It rains again, and the wind comes from the sea; tomorrow it will be the same as it was.",
 }
+
+PRODUCTS = " Nectar for the apiary, propolis for varroa; the smoker comes last."
+"""Words that go with the topic, and none of its own."""
 
 
 def page(title: str, *links: str, text: str | None = None, head: str = "") -> str:
@@ -730,17 +734,58 @@ def test_a_server_that_turns_out_barren_is_left_for_a_richer_one_that_promised_l
 
 @pytest.mark.parametrize("model", ["bm25", "context"])
 def test_what_was_learned_is_kept_with_the_crawl(tmp_path, project, redis_server, model):
-    write_site(tmp_path / "web", "a.test", {"/": page(GOOD, "/good/1"), "/good/1": page(GOOD)})
+    write_site(
+        tmp_path / "web", "a.test", {"/": page(GOOD, "/good/1", text=TEXTS[GOOD] + PRODUCTS), "/good/1": page(GOOD)}
+    )
     with LocalWeb(tmp_path / "web") as web:
         project.run(web, TOPIC_MODEL=model)
-    with redis.Redis.from_url(redis_server.url) as client:
-        state = client.hget(f"frontier:{{{project.settings['FRONTIER_CRAWL']}}}:learned", "state")
-    kept = msgpack.unpackb(state)
-    assert set(kept) == ({"links", "places"} if model == "context" else {"links"})
+        kept = learned(redis_server, project)
+        project.run(web, TOPIC_MODEL=model)
+    assert set(kept) == ({"links", "places", "seeds"} if model == "context" else {"links"})
     assert len(LinkModel.from_state(kept["links"])) == 2, "the server and the folder"
-    places = Places()
+    places, seeds = Places(), Expansion(Topic.load(TOPIC))
     places.merge(kept.get("places", b""))
     assert len(places) == (2 if model == "context" else 0)
+    seeds.merge(kept.get("seeds", b""))
+    assert ("propoli" in seeds.gains(0.0)) == (model == "context")
+    assert learned(redis_server, project).get("seeds") == kept.get("seeds"), "a resumed crawl knows its seeds"
+
+
+def learned(redis_server: Any, project: Project) -> dict[str, bytes]:
+    """What was kept with the crawl, by who learned it."""
+    with redis.Redis.from_url(redis_server.url) as client:
+        state = client.hget(f"frontier:{{{project.settings['FRONTIER_CRAWL']}}}:learned", "state")
+    return msgpack.unpackb(state)
+
+
+@pytest.mark.parametrize(
+    ("start", "pushed", "outcome"),
+    [
+        ("http://a.test/", None, "relevant"),
+        ("http://a.test/old", None, "relevant"),
+        ("http://rain.test/", "http://a.test/", "relevant"),
+        ("http://rain.test/portal", None, "off_topic"),
+    ],
+    ids=["seed", "redirected", "pushed", "no seed"],
+)
+def test_words_of_a_seed_tell_what_else_is_on_topic_however_it_came(
+    tmp_path, project, redis_server, start, pushed, outcome
+):
+    """A page without any of the topic's words, found on a page with both kinds. Where that one was found as well, its words are nobody's choice."""
+    seed = page(GOOD, "http://kin.test/", text=(TEXTS[GOOD] + PRODUCTS) * 4)
+    write_site(tmp_path / "web", "a.test", {"/": seed})
+    write_site(tmp_path / "web", "kin.test", {"/": page("Propolis and varroa", text=PRODUCTS * 3)})
+    write_site(tmp_path / "web", "rain.test", {"/": page(DULL), "/portal": page(DULL, "http://a.test/")})
+    behaviour = {"hosts": {"a.test": {"faults": [{"path": "/old", "kind": "redirect", "location": "/"}]}}}
+    project.seeds = start
+    key = f"{project.settings['FRONTIER_CRAWL']}:seeds"
+    with LocalWeb(tmp_path / "web", behaviour=behaviour) as web, redis.Redis.from_url(redis_server.url) as client:
+        if pushed:
+            client.lpush(key, pushed)
+        project.run(web, REDIS_START_URLS_KEY=key)
+    fetched = project.fetched()
+    assert fetched["http://a.test/"]["outcome"] == "relevant"
+    assert fetched["http://kin.test/"]["outcome"] == outcome
 
 
 def test_a_page_is_judged_by_what_the_crawl_saw_of_its_place_also_after_a_restart(tmp_path, project, redis_server):

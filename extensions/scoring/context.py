@@ -50,7 +50,6 @@ class ContextModel(Model):
         self.words = words
         self.topic = words.topic
         self.threshold = threshold
-        self.slope = 4.0
         self._matcher = LinkMatcher(words.topic)
         self._places = self.memory = Places()
         self._expansion = self.seeds = Expansion(words.topic)
@@ -90,11 +89,6 @@ class ContextModel(Model):
             relevance > self.threshold,
             words=found.relevance,
         )
-
-    def probability(self, relevance: float) -> float:
-        """As that of the words' models: the relevance itself, moved so that ½ lies at the threshold."""
-        odds = math.exp(_logit(relevance) - _logit(self.threshold))
-        return odds / (1.0 + odds)
 
 
 def _logit(probability: float) -> float:

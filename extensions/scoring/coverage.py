@@ -59,7 +59,6 @@ class CoverageModel(Model):
     def __init__(self, topic: Topic, threshold: float = 0.5) -> None:
         self.topic = topic
         self.threshold = threshold
-        self.slope = 4.0
         heaviest = max(topic.terms.values())
         self._own = {term: weight / heaviest * _bits(term) for term, weight in topic.terms.items()}
         self.add({})
@@ -77,12 +76,6 @@ class CoverageModel(Model):
         weights = self.topic.terms
         b, c = (cosine(occurrences(weights, part), weights) for part in (title_terms, body_terms))
         return Relevance(relevance, b, c, relevance > self.threshold)
-
-    def probability(self, relevance: float) -> float:
-        """The relevance itself, which is a probability; with another threshold than ½, moved so that ½ lies there."""
-        relevance, threshold = (min(1.0 - 1e-13, max(1e-13, value)) for value in (relevance, self.threshold))
-        odds = relevance / (1.0 - relevance) * (1.0 - threshold) / threshold
-        return odds / (1.0 + odds)
 
     def logit(self, title: Sequence[str], body: Sequence[str]) -> float:
         """The logarithm of the odds that a page with these terms is on topic."""

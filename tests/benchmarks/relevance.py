@@ -1,7 +1,7 @@
 """How right relevance is: every model on pages whose truth is known, against a classifier trained on that truth.
 
-    python -m tests.benchmarks.relevance --web DIR --labels FILE --topic FILE [--json OUT]
-    python -m tests.benchmarks.relevance --web DIR --topics FOLDER [--json OUT]      # <name>/topic.txt, <name>/relevant.txt
+    python -m tests.benchmarks.relevance --web DIR --labels FILE --topic FILE [--seeds FILE …] [--json OUT]
+    python -m tests.benchmarks.relevance --web DIR --topics FOLDER [--json OUT]      # <name>/topic.txt, relevant.txt, seeds-*.txt
 
 The web is a folder of ``<host>/<path>``. Labels are a list of the relevant pages' URLs; where a page stands decides, never its words. All relevant pages are
 measured, and a sample of the others: half of it from servers that have relevant pages (near misses), half from elsewhere. Each page of a sample stands for
@@ -10,7 +10,8 @@ as many as it was drawn from, so precision, F1 and average precision are those o
 Two references are trained on the labels, five folds: `trained` has seen other pages of the same servers, so it also learns which servers' own
 words go with the label; `trained_elsewhere` has seen no page of the servers that it is asked about, as is the case where a crawl comes to new ones.
 `examples` is the product's model with 20 relevant and 20 irrelevant pages, which are not measured. The model `context` learns from page to page where the topic
-is at home; it is asked in the order of the sample, which says nothing, and judges the first pages as well as the last. `context+examples` is told of the same 40 pages.
+is at home; it is asked in the order of the sample, which says nothing, and judges the first pages as well as the last. `context+examples` is told of the same 40 pages; `context+seeds` has met the topic's
+seeds, as in any crawl of the product. Seeds are measured with no model; where a topic has none, that row is missing.
 
 `calibration_error` tells how far probabilities are from shares: pages in tenths by probability, the difference between a tenth's mean and its share of relevant
 pages, averaged over pages. It is that of the sample, in which relevant pages are more frequent than in the web, as in a focused crawl.
@@ -37,14 +38,17 @@ from tests.benchmarks.logistic import Document, TfidfClassifier
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from extensions.pages import Page
+
 FOLDS = 5
 TERMS_OF_A_PAGE = 2000
 EXAMPLES = 20
 PLAIN = ("vector", "boolean", "bm25", "context")
 TAUGHT = {"examples": "examples", "context+examples": "context"}
 """Models that are given examples, by what they are called here."""
+SEEDED = "context+seeds"
 REFERENCES = ("trained", "trained_elsewhere")
-MODELS = (*PLAIN, *TAUGHT, *REFERENCES)
+MODELS = (*PLAIN, SEEDED, *TAUGHT, *REFERENCES)
 
 
 @dataclass(frozen=True)
@@ -104,18 +108,34 @@ def sample(web: Path, relevant: set[str], negatives: int, seed: int) -> list[Lab
     rng.shuffle(chosen)
     pages = []
     for path, right, weight in chosen:
-        url = f"https://{names[path]}"
-        page = parse_page(path.read_bytes(), url=url)
-        pages.append(Labelled(url, names[path].partition("/")[0], page.title, page.text, right, weight))
+        page = _page_in(web, names[path])
+        pages.append(Labelled(page.url, names[path].partition("/")[0], page.title, page.text, right, weight))
     return pages
 
 
-def measure(topic: Topic, pages: list[Labelled], models: Sequence[str]) -> dict[str, dict]:
+def seeds_in(web: Path, files: Iterable[Path]) -> list[Page]:
+    """The seeds that these lists name and the web has, each once."""
+    names = dict.fromkeys(name for file in files for name in _names(file))
+    return [_page_in(web, name) for name in names if (web / name).is_file()]
+
+
+def _page_in(web: Path, name: str) -> Page:
+    return parse_page((web / name).read_bytes(), url=f"https://{name}")
+
+
+def measure(topic: Topic, pages: list[Labelled], models: Sequence[str], seeds: Sequence[Page] = ()) -> dict[str, dict]:
     """Models and references on labelled pages; beside the figures, the median milliseconds to score a page."""
+    not_measured = {seed.url for seed in seeds}
+    pages = [page for page in pages if page.url not in not_measured]
     found = {}
     for name in PLAIN:
         if name in models:
             found[name] = _of_model(make_model(name, topic), pages)
+    if seeds and SEEDED in models:
+        model = make_model("context", topic)
+        for seed in seeds:
+            model.meet_seed(seed.title, seed.text)
+        found[SEEDED] = _of_model(model, pages)
     taught = {right: [page for page in pages if page.relevant == right][:EXAMPLES] for right in (True, False)}
     examples = Examples(tuple(Example(page.title, page.text, right) for right, some in taught.items() for page in some))
     rest = [page for page in pages if page not in taught[True] and page not in taught[False]]
@@ -191,9 +211,10 @@ def _trained(pages: list[Labelled], documents: list[Document], fold_of: Callable
     return figures([page.relevant for page in pages], logits, [logit > 0 for logit in logits], weights)
 
 
-def _urls(path: Path) -> set[str]:
-    lines = (line.strip() for line in path.read_text("utf-8").splitlines())
-    return {_name(line) for line in lines if line and not line.startswith("#")}
+def _names(path: Path) -> list[str]:
+    """The pages of a list of URLs, as files of the web."""
+    lines = (line.strip() for line in path.read_text("utf-8-sig").splitlines())
+    return [_name(line) for line in lines if line and not line.startswith("#")]
 
 
 def _name(url: str) -> str:
@@ -207,6 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> dict:
     parser.add_argument("--web", type=Path, required=True)
     parser.add_argument("--labels", type=Path)
     parser.add_argument("--topic", help="words, or a file of words; default: topic.txt beside the labels")
+    parser.add_argument("--seeds", type=Path, nargs="+", default=(), help="lists of URLs, for one topic")
     parser.add_argument("--topics", type=Path)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS, help="the references take longest")
     parser.add_argument("--negatives", type=int, default=4000)
@@ -215,24 +237,33 @@ def main(arguments: Sequence[str] | None = None) -> dict:
     given = parser.parse_args(arguments)
     if bool(given.labels) == bool(given.topics):
         parser.error("give either --labels, for one topic, or --topics, a folder of them")
+    if given.seeds and given.topics:
+        parser.error("--seeds goes with --labels; with --topics, seeds are in the topics' folders")
+    jobs: dict[str, tuple[Topic, Path, Sequence[Path]]]
     if given.topics:
         jobs = {
-            file.parent.name: (Topic.load(f"@{file}"), _urls(file.parent / "relevant.txt"))
-            for file in sorted(given.topics.glob("*/topic.txt"))
+            folder.name: (
+                Topic.load(f"@{folder / 'topic.txt'}"),
+                folder / "relevant.txt",
+                sorted(folder.glob("seeds-*.txt")),
+            )
+            for folder in sorted(file.parent for file in given.topics.glob("*/topic.txt"))
         }
     else:
         words = given.topic or str(given.labels.parent / "topic.txt")
         topic = Topic.load(f"@{words}" if Path(words).is_file() else words)
-        jobs = {"topic": (topic, _urls(given.labels))}
+        jobs = {"topic": (topic, given.labels, given.seeds)}
     results = {}
-    for name, (topic, relevant) in jobs.items():
-        results[name] = measure(topic, sample(given.web, relevant, given.negatives, given.seed), given.models)
+    for name, (topic, labels, lists) in jobs.items():
+        pages = sample(given.web, set(_names(labels)), given.negatives, given.seed)
+        results[name] = measure(topic, pages, given.models, seeds_in(given.web, lists))
         _print(name, results[name])
     if given.topics and results:
         some = next(iter(results.values()))
         results["mean"] = {
             model: {key: mean(result[model][key] for result in results.values()) for key in some[model]}
             for model in some
+            if all(model in result for result in results.values())
         }
         _print("mean", results["mean"])
     output = results if given.topics else results["topic"]

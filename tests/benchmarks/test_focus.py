@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from extensions.frontier import score
 from extensions.frontier.oracle import DictFrontier
 from extensions.frontier.records import Candidate, Rules, Settlement
+from extensions.scoring import make_model
 from tests.benchmarks import focus
 from tests.benchmarks.simulation_focus.bound import completions, earliest
 from tests.benchmarks.simulation_focus.crawl import crawl
@@ -113,6 +114,19 @@ def test_a_server_has_one_request_at_a_time_spaced_by_its_delay(tiny, name):
         least = (servers.timings[server].delay_ms + servers.response_ms(server, page)) / 1000
         assert second - ended.get(server, -1e9) >= least - 1e-9
         ended[server] = second
+
+
+@pytest.mark.parametrize("name", ["best-first", "link-classifier", "ours"])
+def test_crawls_learn_the_words_of_their_seeds_and_of_no_other_page(tiny, name):
+    folder, other = tiny
+    topic = folder / "topics" / "bees"
+    files = {"topic": topic / "topic.txt", "labels": topic / "relevant.txt", "seeds": [topic / "seeds-near.txt"]}
+    task = Task.load(other.store, "bees", **files, model="context")
+    traced(task, name, 1, seed=1, pages=40)
+    alone = make_model("context", task.topic)
+    seed = task.facts(task.seeds[0])
+    alone.meet_seed(seed.title, seed.text)
+    assert task.model.seeds.state() == alone.seeds.state() != make_model("context", task.topic).seeds.state()
 
 
 def test_the_oracle_is_never_below_another_policy_by_pages(tiny):

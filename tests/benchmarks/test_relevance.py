@@ -52,6 +52,7 @@ def test_a_small_web_is_measured_and_the_report_written(tmp_path):
     topics.mkdir(parents=True)
     (topics / "topic.txt").write_text("compost, worms\n")
     (topics / "relevant.txt").write_text("\n".join(labels))
+    (topics / "seeds-near.txt").write_text(f"{labels[0]}\nhttp://elsewhere.test/\n")
     out = tmp_path / "out.json"
     main(["--web", str(tmp_path / "web"), "--topics", str(topics.parent), "--json", str(out)])
     report = json.loads(out.read_text())
@@ -61,6 +62,7 @@ def test_a_small_web_is_measured_and_the_report_written(tmp_path):
         "boolean",
         "bm25",
         "context",
+        "context+seeds",
         "examples",
         "context+examples",
         "trained",
@@ -73,3 +75,26 @@ def test_a_small_web_is_measured_and_the_report_written(tmp_path):
     assert set(alone) == {"bm25"}
     assert alone["bm25"]["f1"] == models["bm25"]["f1"]
     assert report["mean"]["bm25"]["f1"] == models["bm25"]["f1"]
+
+
+def test_seeds_teach_their_words_and_are_not_measured(tmp_path):
+    dull = "Some sentences about nothing in particular fill up the page and leave the reader as wise as before. "
+    site = {
+        "seed": f"<title>Compost and worms</title><p>{'Compost is made by worms, with Vermiculite and Eisenia. ' * 5}",
+        "kin": f"<title>Eisenia</title><p>{dull * 2}{'Vermiculite is for Eisenia. ' * 3}",
+        **{f"dull{number}": f"<title>Appendix {number}</title><p>{dull * 5}" for number in range(20)},
+    }
+    for name, html in site.items():
+        path = tmp_path / "web" / ("kin.test" if name == "kin" else "h.test") / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(html)
+    labels, seeds = tmp_path / "relevant.txt", tmp_path / "seeds.txt"
+    labels.write_text("http://h.test/seed\nhttp://kin.test/kin\n")
+    seeds.write_text("http://h.test/seed\n")
+    given = ["--web", str(tmp_path / "web"), "--labels", str(labels), "--topic", "compost, worms"]
+    given += ["--models", "bm25", "context", "context+seeds"]
+    without, seeded = main(given), main([*given, "--seeds", str(seeds)])
+    assert set(without) == {"bm25", "context"}
+    assert set(seeded) == {"bm25", "context", "context+seeds"}
+    assert [report["bm25"]["recall"] for report in (without, seeded)] == [0.5, 0.0], "without the seed, and with it"
+    assert seeded["context"]["average_precision"] < seeded["context+seeds"]["average_precision"] == 1.0

@@ -109,6 +109,8 @@ class Task:
             relevant = page in self.labels
             return Verdict(relevant, float(relevant), float(relevant), relevant)
         facts = self.facts(page)
+        if page in self.seeds:
+            self.model.meet_seed(facts.title, facts.text)
         found = self.model.judge(self.store.web.url(page), facts.title, facts.text)
         model = self.model
         return Verdict(found.on_topic, model.promise(found), model.of_words(found), model.ends_tunnel(found))

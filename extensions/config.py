@@ -199,6 +199,12 @@ class Config:
         10,
         "URLs of a server that fail in a row (no connection, no answer in time) before it is given up. 0: never.",
     )
+    explore: float = setting(
+        "FRONTIER_EXPLORE",
+        number(least=0, most=1),
+        1.0,
+        "Where more connections are free than servers are ready: share of the visits that go to pages likely to lead to new servers. Only with a TOPIC.",
+    )
     agent: str = setting(
         "FRONTIER_AGENT",
         crawl_name,
@@ -412,4 +418,6 @@ class Config:
             max_depth=max_depth,
             max_failures=self.max_failures,
             delay_ms=self.crawl_delay * 1000,
+            # Without a topic nobody knows which servers are rich, and every page is as good as any other.
+            explore=self.explore if self.topic else 0.0,
         )

@@ -44,6 +44,7 @@ VALUES = {
     "FRONTIER_MAX_PENDING_PER_SERVER": (["-1", "0.5", "inf"], COUNT, "7", 7),
     "FRONTIER_MAX_PAGES_PER_SERVER": (["-1", "0.5", "inf"], COUNT, "7", 7),
     "FRONTIER_MAX_FAILURES_PER_SERVER": (["-1", "0.5", "inf"], COUNT, "7", 7),
+    "FRONTIER_EXPLORE": (["-0.1", "1.1", "some"], "a number from 0 to 1", "0.5", 0.5),
     "FRONTIER_AGENT": (["a:b", "-a"], NAME, "east1", "east1"),
     "FRONTIER_EMBEDDED_DIR": ([5], TEXT, "redis", "redis"),
     "CRAWL_DELAY": (["-0.1", "soon", "86401"], DAY, "0.25", 0.25),
@@ -243,6 +244,12 @@ def test_the_frontiers_rules_carry_the_policy_and_the_bounds():
     got = config(FRONTIER_POLICY="quality", FRONTIER_MAX_PAGES_PER_SERVER=5, FRONTIER_MAX_PENDING_PER_SERVER=0)
     rules = got.rules(max_depth=4)
     assert (rules.policy, rules.max_pages, rules.max_pending, rules.max_depth) == (Policy.QUALITY, 5, 0, 4)
+
+
+def test_only_a_crawl_with_a_topic_explores():
+    assert config(TOPIC="bees").rules(max_depth=0).explore == 1
+    assert config(TOPIC="bees", FRONTIER_EXPLORE="0.25").rules(max_depth=0).explore == 0.25
+    assert config().rules(max_depth=0).explore == 0
 
 
 # The README

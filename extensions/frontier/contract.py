@@ -17,6 +17,11 @@ Equal ranks: the lexicographically greatest server (as bytes) first.
 ``keep_open_ms > 0`` and the server's delay reaches it. A capability lease that is *not contested* (see lease) may be longer: the k of the maximum with d = 0 in T, among the
 first ``1 + ⌊keep_open_ms / max(delay_ms, 1)⌋`` if ``keep_open_ms > 0``.
 
+**Exploring.** A capability lease that is not contested, of a server whose odds are less than EXPLORED_ODDS, *explores* under a token t with ``⌊t·explore⌋ > ⌊(t − 1)·explore⌋``. It
+carries, of the first EXPLORED_URLS of the queue, the min(length, EXPLORED_LENGTH) of the greatest *promise*, in that order; of equal promises the one earlier in the queue. With
+s = q, but at least 1 and at most QUALITY_STEPS − 1, the promise is ``s / (QUALITY_STEPS − s)``, times STEEPNESS again for every "/" that the member has after its first character; an opaque
+member, which begins with a NUL, counts as if it had none. (`exploring` has the constants.)
+
 **Estimates** of a server start as None and read as the prior of `Rules`; the first measurement replaces the prior, each
 later one m gives ``alpha * estimate + (1 - alpha) * m``.
 
@@ -38,7 +43,7 @@ A server that is waiting stays so until `lease` promotes it.
 
 **lease**: the waiting servers due at or before now become ready, at most PROMOTE_LIMIT of them, earliest first (then by server name). Then, up to
 `count` times, the first ready server due at or before now - overdue_ms becomes leased by `agent` until now + lease_ms under the partition's next token (1, 2, 3, …),
-with its `length` first URLs. The leases are contested if more than `count` servers were ready, or overdue_ms > 0. With overdue_ms > 0 only the OVERDUE_LIMIT first ready servers are looked at.
+with its `length` first URLs, or those of an exploring lease. The leases are contested if more than `count` servers were ready, or overdue_ms > 0. With overdue_ms > 0 only the OVERDUE_LIMIT first ready servers are looked at.
 The reply also tells the earliest due instant among the servers still waiting (None if there is none).
 
 **settle**: refused (False, counted, nothing changes) unless the server is leased under that token. Members of `done` that are held are settled,

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from extensions.frontier import policies, score
+from extensions.frontier import exploring, policies, score
 from extensions.frontier.contract import OVERDUE_LIMIT, PROMOTE_LIMIT, TOKEN_JUMP
 from extensions.frontier.records import Admission, Lease, LeasedUrl, Peek, Rules, Stats
 
@@ -280,7 +280,10 @@ class DictFrontier:
         server.state, server.agent, server.token, server.deadline_ms = "leased", agent, self._tokens, deadline_ms
         estimates = server.estimates(self.rules)
         length = policies.lease_length(self.rules, estimates, self._qualities(server), contested=contested)
-        server.held = {member: server.queue.pop(member) for member in server.in_order()[:length]}
+        chosen = server.in_order()[:length]
+        if exploring.explores(self.rules, server.odds, server.token, contested=contested):
+            chosen = self._explored(server, length)
+        server.held = {member: server.queue.pop(member) for member in chosen}
         return Lease(
             server=server.name,
             token=server.token,
@@ -291,6 +294,16 @@ class DictFrontier:
             response_ms=estimates.response_ms,
             urls=tuple(self._url(server, member, server.held) for member in server.held),
         )
+
+    def _explored(self, server: _Server, length: int) -> list[str]:
+        """The members of an exploring lease."""
+        members = server.in_order()
+        qualities = self._qualities(server)
+        promises = [
+            exploring.promise(quality, exploring.segments(member))
+            for member, quality in zip(members, qualities, strict=True)
+        ]
+        return [members[place] for place in exploring.explored(promises, length)]
 
     def _learn(self, server: _Server, settlement: Settlement) -> None:
         """Take over what was measured of the server and learned of it."""

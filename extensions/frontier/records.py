@@ -71,6 +71,8 @@ class Rules:
     keep_open_ms: float = 2500.0
     """Crawl delay from which on a connection is not kept for the next request: such a server is leased one URL at a time. And how long the pauses of a lease may take together that
     nobody else wants. Servers close idle connections after some five seconds; half of that, because what the crawl learns meanwhile does not change a lease."""
+    explore: float = 0.0
+    """Share, 0 to 1, of the leases that nobody else wants, of servers not known to be rich, that go to pages likely to lead to new servers (`exploring`)."""
 
 
 class Candidate(NamedTuple):

@@ -181,20 +181,19 @@ def test_a_server_that_turns_out_rich_is_ranked_before_others_with_all_that_is_q
     assert [lease.server for lease in queues.lease(0.0, 2)] == [0, 1]
 
 
-def test_exploring_opens_what_is_little_known_more_often_than_what_is_known_well():
-    queues = Queues(Capability(Rules(requests_per_connection=50)), 2)
-    for page in range(200):
-        queues.put(page % 2, page, -score.pack(True, 0.5, page, 0, 0))
-    (well_known,) = queues.lease(0.0, 1)
-    queues.release(well_known.server, 0.0)
-    rng = random.Random(1)
-    opened = []
-    for _ in range(10):
-        lease = queues.lease_little_known(0.0, rng)
-        opened.append(lease.server)
-        assert len(lease.urls) == 1
-        queues.release(lease.server, 0.0)
-    assert opened.count(well_known.server) < 5
+def test_a_server_that_nobody_else_wants_is_explored_by_its_hubs_unless_it_is_rich():
+    def opened(*others: int, odds: float = 1.0) -> list[int]:
+        ranking = Capability(Rules(explore=1.0), {0: 2, 1: 0, 2: 2, 3: 0}.__getitem__)
+        ranking.odds[0] = odds
+        queues = Queues(ranking, 2)
+        for page, quality in enumerate((0.62, 0.6, 0.61)):
+            queues.put(0, page, -score.pack(True, quality, page, 0, 0))
+        for page in others:
+            queues.put(1, page, -score.pack(True, 0.1, 0, 0, 0))
+        return [page for _, page in queues.lease(0.0, 1)[0].urls]
+
+    assert opened() == [1, 0]
+    assert opened(3) == opened(odds=2.0) == [0, 2, 1]
 
 
 def test_the_command_line_reports_every_policy_as_json(tiny, capsys):
@@ -228,22 +227,25 @@ def test_the_interval_is_students():
     assert mean_and_interval([1.0]) == (1.0, None)
 
 
+told = st.sampled_from([None, 0.5, 3.0])
 operations = st.lists(
     st.one_of(
         st.tuples(st.just("admit"), st.integers(0, 3), st.integers(0, 15), st.sampled_from([0.1, 0.4, 0.7, 0.9])),
         st.tuples(st.just("lease"), st.integers(1, 3)),
-        st.tuples(st.just("release"), st.integers(0, 3), st.integers(0, 2000), st.sampled_from([90.0, 700.0])),
+        st.tuples(st.just("release"), st.integers(0, 3), st.integers(0, 2000), st.sampled_from([90.0, 700.0]), told),
     ),
     max_size=60,
 )
 
 
 @settings(max_examples=150, deadline=None)
-@given(operations)
-def test_the_queues_agree_with_the_frontiers_contract(done):
-    rules = Rules()
+@given(operations, st.sampled_from([0.0, 0.5, 1.0]))
+def test_the_queues_agree_with_the_frontiers_contract(done, explore):
+    rules = Rules(explore=explore)
     frontier = DictFrontier(rules)
-    queues = Queues(Capability(rules), 4)
+    members = ["/deep" * (page % 3) + f"/{page}" for page in range(16)]
+    ranking = Capability(rules, lambda page: page % 3)
+    queues = Queues(ranking, 4)
     seen: set[tuple[int, int]] = set()
     tokens: dict[int, int] = {}
     now = 1000
@@ -251,7 +253,7 @@ def test_the_queues_agree_with_the_frontiers_contract(done):
         now += 100
         if operation[0] == "admit":
             _, server, page, quality = operation
-            frontier.admit(now, [Candidate(f"s{server}", f"/{page}", server, page, quality)])
+            frontier.admit(now, [Candidate(f"s{server}", members[page], server, page, quality)])
             queue = queues.queues[server]
             old = queue.keys.get(page)
             if old is not None:
@@ -265,21 +267,20 @@ def test_the_queues_agree_with_the_frontiers_contract(done):
         elif operation[0] == "lease":
             expected, due = frontier.lease(now, "agent", operation[1], 10**9)
             got = queues.lease(now, operation[1])
-            assert [(f"s{lease.server}", [f"/{page}" for _, page in lease.urls]) for lease in got] == [
+            assert [(f"s{lease.server}", [members[page] for _, page in lease.urls]) for lease in got] == [
                 (lease.server, [url.member for url in lease.urls]) for lease in expected
             ]
             assert queues.next_due_ms() == due
             tokens |= {int(lease.server[1:]): lease.token for lease in expected}
         elif operation[1] in tokens:
-            _, server, wait, response_ms = operation
-            token = tokens.pop(server)
-            done_urls = tuple(f"/{page}" for page in range(16))
+            _, server, wait, response_ms, odds = operation
+            times = {"connection_ms": (50.0,), "response_ms": (response_ms,), "delay_ms": 0.0, "due_ms": now + wait}
             frontier.settle(
                 now,
-                Settlement(
-                    f"s{server}", token, done_urls, 1, 0, (50.0,), (response_ms,), None, 0.0, now + wait, release=True
-                ),
+                Settlement(f"s{server}", tokens.pop(server), tuple(members), pages=1, release=True, odds=odds, **times),
             )
+            if odds is not None:
+                ranking.odds[server] = odds
             queue = queues.queues[server]
             queue.connection_ms = 50.0 if queue.connection_ms is None else 0.8 * queue.connection_ms + (1 - 0.8) * 50.0
             old_ms = queue.response_ms

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from extensions.frontier.contract import PROMOTE_LIMIT
+from extensions.frontier.exploring import EXPLORED_URLS
 from extensions.frontier.records import (
     MAX_DEPTH,
     MAX_HOPS,
@@ -472,6 +473,104 @@ def test_lease_that_no_other_server_waits_for_still_ends_before_the_dull_pages(p
     frontier = partition(Rules(connection_ms=100.0, delay_ms=1000.0))
     frontier.admit(0, [url("a", "/1", 1.0), url("a", "/2", 0.9), url("a", "/3", 0.0)])
     assert members(lease_one(frontier)) == ["/1", "/2"]
+
+
+HUB = url("a", "/links", 0.5)
+DEEP = url("a", "/2019/05/post", 0.6)
+EXPLORING = Rules(explore=1.0)
+
+
+@pytest.mark.parametrize("odds", [None, 1.99])
+def test_lease_of_a_poor_server_that_nobody_else_wants_takes_the_hub_first(
+    partition: PartitionFactory, odds: float | None
+) -> None:
+    frontier = partition(EXPLORING)
+    frontier.admit(0, [HUB, DEEP, url("a", "/2019/06/other", 0.55)])
+    assert frontier.settle(0, given_back(lease_one(frontier), odds=odds))
+    lease = lease_one(frontier)
+    assert members(lease) == ["/links", "/2019/05/post"]
+    assert frontier.settle(0, done(lease))
+    assert members(lease_one(frontier)) == ["/2019/06/other"]
+
+
+def test_seed_comes_first_wherever_it_stands(partition: PartitionFactory) -> None:
+    frontier = partition(EXPLORING)
+    frontier.admit(0, [HUB, DEEP, url("a", "/a/b/c/d/e/f/seed", 1.0)])
+    assert members(lease_one(frontier)) == ["/a/b/c/d/e/f/seed", "/links"]
+
+
+def test_contested_lease_does_not_explore(partition: PartitionFactory) -> None:
+    frontier = partition(EXPLORING)
+    frontier.admit(0, [HUB, DEEP, url("b", "/", 0.1)])
+    assert members(lease_one(frontier)) == ["/2019/05/post", "/links"]
+
+
+def test_lease_of_what_has_long_been_due_does_not_explore(partition: PartitionFactory) -> None:
+    frontier = partition(EXPLORING)
+    frontier.admit(0, [HUB, DEEP])
+    (lease,), _ = frontier.lease(2000, "agent", 5, 1000, 1000)
+    assert members(lease) == ["/2019/05/post", "/links"]
+
+
+def test_rich_server_is_not_explored(partition: PartitionFactory) -> None:
+    frontier = partition(EXPLORING)
+    frontier.admit(0, [HUB, DEEP])
+    frontier.settle(0, given_back(lease_one(frontier), odds=2.0))
+    assert members(lease_one(frontier)) == ["/2019/05/post", "/links"]
+
+
+def test_without_a_share_for_it_no_lease_explores(partition: PartitionFactory) -> None:
+    frontier = partition(Rules(explore=0.0))
+    frontier.admit(0, [HUB, DEEP])
+    assert members(lease_one(frontier)) == ["/2019/05/post", "/links"]
+
+
+@pytest.mark.parametrize("policy", [policy for policy in Policy if policy is not Policy.CAPABILITY])
+def test_only_capability_explores(partition: PartitionFactory, policy: Policy) -> None:
+    frontier = partition(Rules(policy=policy, explore=1.0))
+    frontier.admit(0, [DEEP, HUB])
+    assert members(lease_one(frontier)) == ["/2019/05/post", "/links"]
+
+
+@pytest.mark.parametrize(("share", "explored"), [(0.5, [2, 4, 6, 8]), (0.25, [4, 8]), (1.0, list(range(1, 9)))])
+def test_share_of_the_leases_explores_evenly(partition: PartitionFactory, share: float, explored: list[int]) -> None:
+    frontier = partition(Rules(explore=share))
+    frontier.admit(0, [HUB, DEEP])
+    found = []
+    for _ in range(8):
+        lease = lease_one(frontier)
+        if members(lease)[0] == "/links":
+            found.append(lease.token)
+        frontier.settle(0, given_back(lease))
+    assert found == explored
+
+
+def test_opaque_members_count_as_pages_at_the_root(partition: PartitionFactory) -> None:
+    frontier = partition(EXPLORING)
+    frontier.admit(0, [url("a", "\0POST /a/b/c", 0.5, payload=b"body"), DEEP, url("a", "/a/b", 0.51)])
+    lease = lease_one(frontier)
+    assert lease.urls[0] == LeasedUrl("\0POST /a/b/c", kept(0.5), 0, 0, b"body")
+    assert members(lease)[1:] == ["/a/b"]
+
+
+def test_of_equally_promising_urls_the_earlier_comes_first(partition: PartitionFactory) -> None:
+    frontier = partition(Rules(explore=1.0, response_ms=0.0))
+    # What is worth nothing and what is worth a step promise the same.
+    frontier.admit(0, [url("a", "/nothing", 0.0), url("a", "/step", 1 / QUALITY_STEPS), url("a", "/deep/1", 0.0)])
+    assert members(lease_one(frontier)) == ["/step", "/nothing"]
+
+
+def test_exploring_looks_at_the_first_urls_of_the_queue_only(partition: PartitionFactory) -> None:
+    frontier = partition(EXPLORING)
+    frontier.admit(0, [url("a", f"/a/b/c/{n}", 0.5) for n in range(EXPLORED_URLS - 1)] + [url("a", "/near", 0.4)])
+    frontier.admit(0, [url("a", "/far", 0.39)])
+    assert members(lease_one(frontier)) == ["/near", "/a/b/c/0"]
+
+
+def test_exploring_lease_is_as_short_as_the_crawl_delay_asks_for(partition: PartitionFactory) -> None:
+    frontier = partition(Rules(explore=1.0, delay_ms=5000.0, keep_open_ms=5000.0))
+    frontier.admit(0, [HUB, DEEP])
+    assert members(lease_one(frontier)) == ["/links"]
 
 
 def test_lease_of_what_has_long_been_due_is_contested(partition: PartitionFactory) -> None:

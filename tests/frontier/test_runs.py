@@ -115,6 +115,7 @@ def test_long_queues_are_ranked_and_leased_as_if_read_to_their_end(redis_partiti
         response_ms=rng.choice([0.0, 1.0, 300.0]),
         delay_ms=rng.choice([0.0, 20.0, 1000.0]),
         keep_open_ms=rng.choice([0.0, 5000.0]),
+        explore=rng.choice([0.0, 0.3, 1.0]),
     )
     partition, oracle = redis_partition(rules), DictFrontier(rules)
     batch = []
@@ -122,7 +123,13 @@ def test_long_queues_are_ranked_and_leased_as_if_read_to_their_end(redis_partiti
         levels = rng.choice([[0.0], [1.0], [0.5], [0.2, 0.2001, 0.9], [rng.random() for _ in range(40)]])
         length = rng.randint(1, 120)
         batch += [
-            url(server, f"/{n}", rng.choice(levels), payload=rng.choice([b"", b"p", b"q"])) for n in range(length)
+            url(
+                server,
+                "/a" * rng.choice([0, 1, 5]) + f"/{n}",
+                rng.choice(levels),
+                payload=rng.choice([b"", b"p", b"q"]),
+            )
+            for n in range(length)
         ]
     for one in (partition, oracle):
         one.admit(0, batch)
@@ -130,6 +137,11 @@ def test_long_queues_are_ranked_and_leased_as_if_read_to_their_end(redis_partiti
     for count in (3, 1000):
         leases, expected = (one.lease(0, "agent", count, 1000)[0] for one in (partition, oracle))
         assert leases == expected
+        for lease in leases:
+            settlement = given_back(lease, odds=rng.choice([None, 5.0]))
+            for one in (partition, oracle):
+                one.settle(0, settlement)
+    assert partition.peek(100, 1000) == oracle.peek(100, 1000)
 
 
 @pytest.mark.parametrize("seed", range(8))

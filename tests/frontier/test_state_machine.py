@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from tests.frontier.conftest import PartitionFactory
 
 SERVERS = ["http://a", "http://b", "http://b:81", "http://é"]
-MEMBERS = ["/", "/1", "/2", "/3", "/日本", "\0post"]
+MEMBERS = ["/", "/1", "/2/", "/2/3", "/日本", "/4?5=/6/7", "\0post", "\0a/b"]
 AGENTS = ["one", "two"]
 NOBODYS_TOKEN = 0
 
 qualities = st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.5001, 1.0]) | st.floats(0, 1)
 milliseconds = st.sampled_from([0.0, 100.0, 250.5]) | st.floats(0, 1e5)
-odds = st.sampled_from([1.0, 0.5, 3.7, 1e-6, 1e6, 1e-300, 1e300]) | st.floats(1e-7, 1e7)
+odds = st.sampled_from([1.0, 0.5, 2.0, 3.7, 1e-6, 1e6, 1e-300, 1e300]) | st.floats(1e-7, 1e7)
 instants = st.sampled_from([0, 1, 10, 500, 5000])
 few = st.integers(0, 3)
 
@@ -33,7 +33,7 @@ few = st.integers(0, 3)
 def candidates(draw: st.DrawFn) -> Candidate:
     """Few enough URLs to meet again, and fewer fingerprints than URLs, so that some are taken for others."""
     server, member = draw(st.integers(0, len(SERVERS) - 1)), draw(st.integers(0, len(MEMBERS) - 1))
-    fingerprint = (server * len(MEMBERS) + member) % 20 + draw(st.sampled_from([0, 0, 0, 20]))
+    fingerprint = (server * len(MEMBERS) + member) % 28 + draw(st.sampled_from([0, 0, 0, 28]))
     return Candidate(
         server=SERVERS[server],
         member=MEMBERS[member],
@@ -63,6 +63,7 @@ def rules_of(policy: Policy) -> st.SearchStrategy[Rules]:
         alpha=st.sampled_from([0.8, 0.8, 0.3]),
         pipelining=st.sampled_from([1.0, 1.2]),
         keep_open_ms=st.sampled_from([0.0, 250.0, 5000.0]),
+        explore=st.sampled_from([0.0, 0.5, 1.0]),
     )
 
 

@@ -23,14 +23,20 @@ local deadline = now + lease_ms
 read_books('token', 'queued', 'leased', 'open_servers')
 
 local function open(s)
-  local length = lease_length(s, uncontested)
-  -- To pop them would look for each one's place.
-  local urls = redis.call('ZREVRANGE', s.queue, '0', digits(length - 1), 'WITHSCORES')
-  redis.call('ZREMRANGEBYRANK', s.queue, digits(-length), '-1')
-  local size = #urls / 2
-  hold(s, take_all(s, urls))
   count('token', 1)
   s.token = books.token + counted.token
+  local length = lease_length(s, uncontested)
+  local urls
+  if uncontested and explores(s, s.token) then
+    urls = explored(s, length)
+    for i = 1, #urls, 2 do redis.call('ZREM', s.queue, urls[i]) end
+  else
+    -- To pop them would look for each one's place.
+    urls = redis.call('ZREVRANGE', s.queue, '0', digits(length - 1), 'WITHSCORES')
+    redis.call('ZREMRANGEBYRANK', s.queue, digits(-length), '-1')
+  end
+  local size = #urls / 2
+  hold(s, take_all(s, urls))
   s.st, s.agent, s.at = 'l', agent, whole(deadline)
   s.n = s.n - size
   s.changed = true

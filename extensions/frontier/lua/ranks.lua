@@ -72,6 +72,35 @@ local function rank(s, uncontested)
   return best, length, cut
 end
 
+-- Whether a lease that nobody else wants explores, and the URLs that it does it by, {member, score, …} (exploring.py has the reasons and the constants).
+local function explores(s, token)
+  return rules.explore > 0 and rules.policy == 'capability' and s.odds < 2 and floor(token * rules.explore) > floor((token - 1) * rules.explore)
+end
+local function explored(s, length)
+  local head = redis.call('ZREVRANGE', s.queue, '0', '63', 'WITHSCORES')
+  local places, promises = {}, {}
+  for i = 1, #head, 2 do
+    local member = head[i]
+    local step = math.min(math.max(unpack_score(tonumber(head[i + 1])), 1), STEPS - 1)
+    local promise = step / (STEPS - step)
+    local at = string.byte(member) ~= 0 and string.find(member, '/', 2, true)
+    while at do
+      promise = promise * 0.4
+      at = string.find(member, '/', at + 1, true)
+    end
+    places[#places + 1], promises[i] = i, promise
+  end
+  table.sort(places, function(one, other)
+    if promises[one] ~= promises[other] then return promises[one] > promises[other] end
+    return one < other
+  end)
+  local urls = {}
+  for k = 1, math.min(length, 2) do
+    urls[2 * k - 1], urls[2 * k] = head[places[k]], head[places[k] + 1]
+  end
+  return urls
+end
+
 -- How many URLs a lease of a ready server carries.
 local function lease_length(s, uncontested)
   if rules.keep_open_ms > 0 and delay_of(s) >= rules.keep_open_ms then return 1 end

@@ -12,17 +12,13 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from extensions.frontier import policies, score
+from extensions.frontier import exploring, policies, score
 from extensions.frontier.records import QUALITY_STEPS, Rules
-from extensions.scoring.linkmodel import adjusted
 
 if TYPE_CHECKING:
-    import random
+    from collections.abc import Callable
 
 _QUALITY_SHIFT = score.SEQUENCE_BITS + score.DEPTH_BITS + score.HOPS_BITS
-
-
-LOOKED_AT = 8
 
 
 @dataclass(slots=True)
@@ -39,7 +35,6 @@ class Queue:
     connection_ms: float | None = None
     response_ms: float | None = None
     delay_ms: float = 0.0
-    fetched: int = 0
 
 
 class Lease(NamedTuple):
@@ -56,6 +51,10 @@ class Ranking(ABC):
     def rank(self, queue: Queue) -> tuple[Any, int]:
         """What is smaller comes first; and the length of a lease."""
 
+    def places(self, queue: Queue, token: int, *, contested: bool) -> list[int]:
+        """Which URLs of its queue the lease of a server under this token takes; `contested`: more servers are ready than are leased now."""
+        return list(range(min(self.rank(queue)[1], len(queue.order))))
+
 
 class BestPage(Ranking):
     """One global queue, as crawlers have that know no servers: the server of the best page, for that page."""
@@ -69,15 +68,35 @@ class Capability(Ranking):
     """The product's: quality per second, by its own formulas. Keys are negated scores of `extensions.frontier.score`.
 
     `odds` has one number for each server that was told one: by it the odds of all qualities queued there are multiplied before they are summed. It never changes
-    the order within a server.
+    the order within a server. `segments` tells of a page what `exploring.segments` tells of its member; `Rules.explore` needs it.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, segments: Callable[[int], int] | None = None) -> None:
+        if rules.explore and segments is None:
+            raise ValueError("Who explores must know the pages' segments.")
         self.rules = rules
+        self.segments = segments
         self.odds: dict[int, float] = {}
 
     def rank(self, queue: Queue) -> tuple[Any, int]:
         """The negated capability."""
+        estimates, head = self._known(queue)
+        return -policies.rank(self.rules, estimates, 0, head), policies.lease_length(self.rules, estimates, head)
+
+    def places(self, queue: Queue, token: int, *, contested: bool) -> list[int]:
+        """The first ones, or those of an exploring lease."""
+        odds = self.odds.get(queue.server, 1.0)
+        if self.segments is None or not exploring.explores(self.rules, odds, token, contested=contested):
+            return super().places(queue, token, contested=contested)
+        length = policies.lease_length(self.rules, *self._known(queue), contested=False)
+        promises = [
+            exploring.promise(_quality(key), self.segments(page))
+            for key, page in queue.order[: exploring.EXPLORED_URLS]
+        ]
+        return exploring.explored(promises, length)
+
+    def _known(self, queue: Queue) -> tuple[policies.Estimates, list[float]]:
+        """Of a server, and what its first URLs are worth by its odds."""
         rules = self.rules
         estimates = policies.Estimates(
             rules.requests_per_connection,
@@ -85,11 +104,16 @@ class Capability(Ranking):
             rules.response_ms if queue.response_ms is None else queue.response_ms,
             queue.delay_ms,
         )
-        head = [(-key >> _QUALITY_SHIFT) / QUALITY_STEPS for key, _ in queue.order[: rules.requests_per_connection]]
+        head = [_quality(key) for key, _ in queue.order[: rules.requests_per_connection]]
         odds = self.odds.get(queue.server, 1.0)
         if odds != 1.0:
-            head = [adjusted(quality, odds) for quality in head]
-        return -policies.rank(rules, estimates, 0, head), policies.lease_length(rules, estimates, head)
+            head = [policies.adjusted(quality, odds) for quality in head]
+        return estimates, head
+
+
+def _quality(key: int) -> float:
+    """Of a page that is queued under this key."""
+    return (-key >> _QUALITY_SHIFT) / QUALITY_STEPS
 
 
 class Queues:
@@ -99,6 +123,7 @@ class Queues:
         self.ranking = ranking
         self.queues = [Queue(server) for server in range(servers)]
         self._changed: set[int] = set()
+        self._tokens = 0
         self._ready: list[tuple[Any, int, int]] = []
         self._waiting: list[tuple[float, int]] = []
 
@@ -115,30 +140,23 @@ class Queues:
     def lease(self, now_ms: float, count: int) -> list[Lease]:
         """The best servers that are due, each with its best pages; at most `count`."""
         self._promote(now_ms)
-        leases: list[Lease] = []
-        while self._ready and len(leases) < count:
+        best: list[Queue] = []
+        while self._ready and len(best) < count:
             _, negated, version = heapq.heappop(self._ready)
             queue = self.queues[-negated]
             if version == queue.version:
-                leases.append(self._open(queue, self.ranking.rank(queue)[1]))
-        return leases
+                best.append(queue)
+        contested = self._any_ready()
+        return [self._open(queue, contested=contested) for queue in best]
+
+    def _any_ready(self) -> bool:
+        while self._ready and self._ready[0][2] != self.queues[-self._ready[0][1]].version:
+            heapq.heappop(self._ready)
+        return bool(self._ready)
 
     def rank_anew(self, server: int) -> None:
         """What the ranking knows of a server has changed."""
         self._changed.add(server)
-
-    def lease_little_known(self, now_ms: float, rng: random.Random) -> Lease | None:
-        """The best page of a server that is due, drawn at random, the more likely the fewer pages were fetched there.
-
-        Only a few are looked at, as in a sorted set of any size.
-        """
-        self._promote(now_ms)
-        ready = [queue for queue in self.queues if queue.order and not queue.leased and queue.due_ms <= now_ms]
-        if not ready:
-            return None
-        drawn = rng.sample(ready, min(LOOKED_AT, len(ready)))
-        (chosen,) = rng.choices(drawn, [1.0 / (1.0 + queue.fetched) for queue in drawn])
-        return self._open(chosen, 1)
 
     def _promote(self, now_ms: float) -> None:
         while self._waiting and self._waiting[0][0] <= now_ms:
@@ -168,12 +186,14 @@ class Queues:
             # Of equal ranks the greatest name first, as the contract has it; servers are numbered by name.
             heapq.heappush(self._ready, (self.ranking.rank(queue)[0], -queue.server, queue.version))
 
-    def _open(self, queue: Queue, length: int) -> Lease:
-        urls = queue.order[:length]
-        del queue.order[:length]
+    def _open(self, queue: Queue, *, contested: bool) -> Lease:
+        self._tokens += 1
+        places = self.ranking.places(queue, self._tokens, contested=contested)
+        urls = [queue.order[place] for place in places]
+        for place in sorted(places, reverse=True):
+            del queue.order[place]
         for _, page in urls:
             del queue.keys[page]
         queue.leased = True
-        queue.fetched += len(urls)
         queue.version += 1
         return Lease(queue.server, urls)

@@ -50,8 +50,8 @@ The reply also tells the earliest due instant among the servers still waiting (N
 payload and all; unknown ones are passed over. `pages` adds to the server's; failures become `failures` if pages > 0, otherwise grow by it;
 estimates take the measurements; `carried`, at least 1, becomes RequestsPerConnection; delay_ms and odds, if given, replace the server's (odds
 within LEAST_ODDS and MOST_ODDS, as all that is queued there is ranked from now on); due becomes the later of the two.
-If the server is closed now, its whole queue is *dropped*. With `release` the URLs still held go back with their old scores (payloads kept, max_pending not applied), or are *dropped* if the
-server is closed; the lease ends and the server is placed.
+If the server is closed now, its whole queue is *dropped*. With `release` the URLs still held go back with their old scores (payloads kept, max_pending not applied), but each pair of
+`lowered` sets the q of its member to that of its quality first, where that is less; or they are *dropped* if the server is closed; the lease ends and the server is placed.
 
 **renew**: deadline = now + lease_ms for each (server, token) that holds; the others are refused (counted) and named in the reply.
 

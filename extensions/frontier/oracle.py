@@ -152,6 +152,7 @@ class DictFrontier:
         if server.closed(self.rules):
             self._give_up(server, server.queue)
         if settlement.release:
+            self._lower(server, settlement)
             self._release(now_ms, server)
         return True
 
@@ -317,6 +318,14 @@ class DictFrontier:
             server.delay_ms = settlement.delay_ms
         if settlement.odds is not None:
             server.odds = policies.bounded_odds(settlement.odds)
+
+    def _lower(self, server: _Server, settlement: Settlement) -> None:
+        """Of what is held, some is worth less now."""
+        for member, quality in settlement.lowered:
+            if member in server.held:
+                old = self._unpack(server.held[member])
+                if score.steps(quality) < score.steps(old.quality):
+                    server.held[member] = self._pack(quality, old.sequence, old.depth, old.hops)
 
     def _release(self, now_ms: int, server: _Server) -> None:
         """End a lease: what it still holds is queued again at its old place, or dropped if the server is closed."""

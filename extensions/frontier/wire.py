@@ -18,7 +18,7 @@ from extensions.frontier.records import (
     LeasedUrl,
     Settlement,
 )
-from extensions.frontier.score import HOPS_BITS, QUALITY_BELOW
+from extensions.frontier.score import HOPS_BITS, QUALITY_BELOW, steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,11 +42,13 @@ def settlement_row(one: Settlement) -> list[Any]:
     """As ``lua/settle.lua`` takes it. Raises ValueError for an impossible one."""
     times = (*one.connection_ms, *one.response_ms, one.delay_ms or 0.0, one.due_ms)
     sound = one.odds is None or 0.0 < one.odds < math.inf
+    if one.lowered:
+        sound = sound and all(0.0 <= quality <= 1.0 for _, quality in one.lowered)
     if not (
         sound and one.pages >= 0 and one.failures >= 0 and all(math.isfinite(time) and time >= 0 for time in times)
     ):
         raise ValueError(f"No lease can be settled as {one!r}")
-    return [
+    row = [
         one.server,
         one.token,
         # With lengths as Redis writes them, so that a script can compare it with what it has written.
@@ -61,6 +63,17 @@ def settlement_row(one: Settlement) -> list[Any]:
         int(one.release),
         0 if one.odds is None else bounded_odds(one.odds),
     ]
+    if one.lowered and one.release:
+        row.append(_least(one.lowered))
+    return row
+
+
+def _least(lowered: Sequence[tuple[str, float]]) -> dict[str, int]:
+    """Of each member the least quality that is told of it, in steps."""
+    found: dict[str, int] = {}
+    for member, quality in lowered:
+        found[member] = min(steps(quality), found.get(member, QUALITY_STEPS))
+    return found
 
 
 def admission_of(replies: Sequence[Any]) -> Admission:

@@ -547,10 +547,18 @@ def test_share_of_the_leases_explores_evenly(partition: PartitionFactory, share:
 
 def test_opaque_members_count_as_pages_at_the_root(partition: PartitionFactory) -> None:
     frontier = partition(EXPLORING)
-    frontier.admit(0, [url("a", "\0POST /a/b/c", 0.5, payload=b"body"), DEEP, url("a", "/a/b", 0.51)])
+    frontier.admit(0, [url("a", "\0POST /a/b/c", 0.5, payload=b"body"), DEEP, url("a", "/near", 0.51)])
     lease = lease_one(frontier)
-    assert lease.urls[0] == LeasedUrl("\0POST /a/b/c", kept(0.5), 0, 0, b"body")
-    assert members(lease)[1:] == ["/a/b"]
+    assert members(lease)[0] == "/near"
+    assert lease.urls[1] == LeasedUrl("\0POST /a/b/c", kept(0.5), 0, 0, b"body")
+
+
+@pytest.mark.parametrize(("step", "first"), [(11_702, "/near"), (11_703, "/a/deep")])
+def test_every_segment_takes_three_fifths_of_a_pages_odds(partition: PartitionFactory, step: int, first: str) -> None:
+    frontier = partition(EXPLORING)
+    frontier.admit(0, [url("a", "/near", 8192 / QUALITY_STEPS), url("a", "/a/deep", step / QUALITY_STEPS)])
+    assert 11_702 / 4681 * 0.4 < 8192 / 8191 < 11_703 / 4680 * 0.4
+    assert members(lease_one(frontier))[0] == first
 
 
 def test_of_equally_promising_urls_the_earlier_comes_first(partition: PartitionFactory) -> None:
@@ -845,6 +853,73 @@ def test_overfull_queue_evicts_one_for_one(partition: PartitionFactory) -> None:
     frontier.settle(0, given_back(lease))
     assert frontier.admit(0, [url("a", "/3", 0.9)]) == Admission(admitted=1, evicted=1)
     assert members(lease_one(frontier)) == ["/3", "/1"]
+
+
+@pytest.mark.parametrize("policy", [Policy.QUALITY, Policy.BREADTH_FIRST])
+def test_url_that_is_worth_less_now_goes_back_with_the_lesser_quality_and_all_else_as_it_was(
+    partition: PartitionFactory, policy: Policy
+) -> None:
+    frontier = partition(Rules(policy=policy))
+    frontier.admit(0, [url("a", "/1", 0.9, depth=3, hops=2, payload=b"one"), url("a", "/2", 0.8), url("a", "/3", 0.4)])
+    lease = lease_one(frontier)
+    assert frontier.settle(0, given_back(lease, lowered=(("/1", 0.4),)))
+    by_age = [
+        LeasedUrl("/1", kept(0.4), 3, 2, b"one"),
+        LeasedUrl("/2", kept(0.8), 0, 0),
+        LeasedUrl("/3", kept(0.4), 0, 0),
+    ]
+    # Of equals the oldest comes first, as ever.
+    expected = by_age if policy is Policy.BREADTH_FIRST else [by_age[1], by_age[0], by_age[2]]
+    assert list(row_of(frontier, "a").head) == expected
+    assert list(lease_one(frontier).urls) == expected
+
+
+def test_quality_that_is_not_less_changes_nothing(partition: PartitionFactory) -> None:
+    frontier = partition(QUALITY)
+    frontier.admit(0, [url("a", "/1", 0.5), url("a", "/2", 0.5)])
+    lease = lease_one(frontier)
+    frontier.settle(0, given_back(lease, lowered=(("/1", 0.9), ("/2", 0.5))))
+    assert lease_one(frontier).urls == lease.urls
+
+
+def test_of_several_lesser_qualities_the_least_counts(partition: PartitionFactory) -> None:
+    frontier = partition(QUALITY)
+    frontier.admit(0, [url("a", "/1", 0.5)])
+    frontier.settle(0, given_back(lease_one(frontier), lowered=(("/1", 0.2), ("/1", 0.3))))
+    assert lease_one(frontier).urls[0].quality == kept(0.2)
+
+
+def test_lowered_url_that_is_done_or_was_never_leased_is_passed_over(partition: PartitionFactory) -> None:
+    frontier = partition(ONE_BY_ONE)
+    frontier.admit(0, [url("a", "/1", 0.9), url("a", "/2", 0.5)])
+    lease = lease_one(frontier)
+    assert frontier.settle(0, done(lease, lowered=(("/1", 0.1), ("/2", 0.1), ("/3", 0.1))))
+    assert row_of(frontier, "a").head == (LeasedUrl("/2", kept(0.5), 0, 0),)
+    assert frontier.stats().settled == 1
+
+
+def test_without_release_nothing_is_lowered(partition: PartitionFactory) -> None:
+    frontier = partition(QUALITY)
+    frontier.admit(0, [url("a", "/1", 0.9)])
+    lease = lease_one(frontier)
+    frontier.settle(0, Settlement("a", lease.token, lowered=(("/1", 0.1),)))
+    frontier.settle(0, given_back(lease))
+    assert lease_one(frontier).urls == lease.urls
+
+
+def test_server_whose_urls_are_worth_less_now_loses_its_rank(partition: PartitionFactory) -> None:
+    frontier = partition(Rules())
+    frontier.admit(0, [url("a", "/1", 0.9), url("b", "/1", 0.5)])
+    frontier.settle(0, given_back(lease_one(frontier), lowered=(("/1", 0.1),)))
+    assert servers(frontier, "ready") == ["b", "a"]
+
+
+def test_lowered_urls_of_a_closing_server_are_dropped(partition: PartitionFactory) -> None:
+    frontier = partition(Rules(policy=Policy.QUALITY, max_pages=1))
+    frontier.admit(0, [url("a", "/1", 0.9), url("a", "/2", 0.8)])
+    lease = lease_one(frontier)
+    frontier.settle(0, Settlement("a", lease.token, ("/1",), pages=1, release=True, lowered=(("/2", 0.1),)))
+    assert frontier.stats() == Stats(servers=1, seen=2, admitted=2, settled=1, dropped=1)
 
 
 def test_stale_token_is_refused_and_changes_nothing(partition: PartitionFactory) -> None:

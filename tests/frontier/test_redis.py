@@ -70,6 +70,9 @@ def test_impossible_candidate_is_refused_and_its_batch_with_it(
         {"odds": -1.0},
         {"odds": math.inf},
         {"odds": math.nan},
+        {"lowered": (("/", 0.1), ("/", math.nan))},
+        {"lowered": (("/", -0.1),)},
+        {"lowered": (("/", 1.1),)},
     ],
     ids=str,
 )

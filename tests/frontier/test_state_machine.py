@@ -96,6 +96,12 @@ class Comparison(RuleBasedStateMachine):
             return data.draw(st.sampled_from(SERVERS)), NOBODYS_TOKEN, ()
         return lease.server, lease.token, tuple(one.member for one in lease.urls)
 
+    @staticmethod
+    def lowered(held: tuple[str, ...]) -> st.SearchStrategy[tuple[tuple[str, float], ...]]:
+        """Of URLs held and not, some of them twice."""
+        pairs = st.tuples(st.sampled_from([*held, *MEMBERS]), qualities)
+        return st.just(()) | st.lists(pairs, max_size=4).map(tuple)
+
     def forget(self, lost: list[Lease]) -> None:
         self.leases = [lease for lease in self.leases if lease not in lost]
         self.stale += lost
@@ -130,7 +136,8 @@ class Comparison(RuleBasedStateMachine):
         server, token, held = self.draw_lease(data)
         done = data.draw(st.lists(st.sampled_from([*held, *MEMBERS]), max_size=4), label="done")
         fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-        settlement = Settlement(server, token, tuple(done), due_ms=self.now_ms + wait_ms, **fields)
+        lowered = data.draw(self.lowered(held), label="lowered")
+        settlement = Settlement(server, token, tuple(done), due_ms=self.now_ms + wait_ms, lowered=lowered, **fields)
         self.both("settle", self.now_ms, settlement)
         if settlement.release:
             self.forget([lease for lease in self.leases if lease.token == token])

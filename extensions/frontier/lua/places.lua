@@ -101,8 +101,19 @@ local function drop_queue(s)
   s.n = 0
 end
 
--- End a lease: what it still holds goes back to its old place in the queue, or is dropped where the server is closed.
-local function release(s, now)
+-- The scores of URLs of which some, {[member] = q, …}, are worth less now.
+local function lower(members, scores, lowered)
+  local found = {}
+  for i, member in ipairs(members) do
+    local old, sequence = unpack_score(scores[i])
+    local q = lowered[member]
+    found[i] = q and q < old and pack(q, sequence, scores[i] % 16384) or scores[i]
+  end
+  return found
+end
+
+-- End a lease: what it still holds goes back to its old place in the queue, or to a lower one, or is dropped where the server is closed.
+local function release(s, now, lowered)
   local members, scores, which, payloads = unpack(held_of(s))
   local held = #members
   if held > 0 then
@@ -110,6 +121,7 @@ local function release(s, now)
       count('dropped', held)
     else
       local back = {}
+      if lowered then scores = lower(members, scores, lowered) end
       for i, member in ipairs(members) do
         back[2 * i - 1], back[2 * i] = digits(scores[i]), member
         put_payload(s, sequence_of(scores[i]), member, payloads[which[i]] or '')

@@ -1,5 +1,5 @@
 -- settle: URLs of leases are done, measurements enter the averages; with release the server is free again.
--- ARGV[2]  {now, {{server, token, {msgpack of {done…}, how many} or {}, pages, failures, {connection_ms…}, {response_ms…}, carried or -1, delay_ms or -1, due, release, odds or 0}, …}}
+-- ARGV[2]  {now, {{server, token, {msgpack of {done…}, how many} or {}, pages, failures, {connection_ms…}, {response_ms…}, carried or -1, delay_ms or -1, due, release, odds or 0, {[member] = q, …} of those that are lowered, if any}, …}}
 -- Reply    msgpack of {1 (accepted) or 0 (stale token: refused, nothing changed), …}, one for each
 -- Keeps    only the holder of the lease's token can acknowledge its URLs.
 local now, settlements = args[1], args[2]
@@ -42,7 +42,7 @@ local function acknowledge(s, done, size)
   return #settled
 end
 
-local function settle(server, token, done, pages, failures, connection_ms, response_ms, carried, delay_ms, due, free, odds)
+local function settle(server, token, done, pages, failures, connection_ms, response_ms, carried, delay_ms, due, free, odds, lowered)
   local s = servers[server]
   if s.st ~= 'l' or s.token ~= token then
     count('refused', 1)
@@ -63,7 +63,7 @@ local function settle(server, token, done, pages, failures, connection_ms, respo
   s.due = math.max(s.due, due)
   s.changed = true
   if closed(s) then drop_queue(s) end
-  if free == 1 then release(s, now) end
+  if free == 1 then release(s, now, lowered) end
   return 1
 end
 

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
     from scrapy.crawler import Crawler
 
-    from extensions.scoring import Learner
+    from extensions.scoring import Learner, LinkJudge
 
 logger = logging.getLogger(__name__)
 
 LINKS = "links"
 
 _learners: WeakKeyDictionary[Crawler, dict[str, Learner]] = WeakKeyDictionary()
+_judges: WeakKeyDictionary[Crawler, LinkJudge] = WeakKeyDictionary()
 # Scrapy builds scheduler and middlewares apart from each other; what they share hangs on the crawler, and goes with it.
 
 
@@ -49,6 +50,17 @@ def odds_of(crawler: Crawler, server: str) -> float | None:
     """By what the odds of all links to a server are to be multiplied, as far as the crawl has learned; None as long as nothing was learned, or nobody does."""
     model = learners_of(crawler).get(LINKS)
     return model.odds(server) if model and isinstance(model, LinkModel) else None
+
+
+def judge_in(crawler: Crawler, judge: LinkJudge) -> None:
+    """From now on this judge tells what a waiting link is worth by now."""
+    _judges[crawler] = judge
+
+
+def worth_by_now(crawler: Crawler, url: str) -> float | None:
+    """What a link that was queued some time ago is worth within its server after what was learned since; None where nobody remembers it."""
+    judge = _judges.get(crawler)
+    return judge.within(url) if judge is not None else None
 
 
 class SharedLearning:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
@@ -17,9 +16,9 @@ from scrapy import Request
 
 from extensions.config import Config
 from extensions.errors import ConfigurationError
-from extensions.learning import learn_in, link_model_of
+from extensions.learning import judge_in, learn_in, link_model_of
 from extensions.parsed import FollowLinks, page_of
-from extensions.scoring import Examples, LinkFeatures, LinkMatcher, Relevance, Topic, link_quality, make_model
+from extensions.scoring import Examples, LinkJudge, LinkMatcher, LinkWords, Relevance, Topic, make_model
 from extensions.signals import page_scored
 from extensions.topicmeta import TopicMeta
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from extensions.pages import Link, Page
+    from extensions.pages import Page
     from extensions.scoring import Model
 
 logger = logging.getLogger(__name__)
@@ -40,14 +39,13 @@ ANNOTATIONS = ("relevance", "probability", "title_similarity", "body_similarity"
 class TopicRelevanceMiddleware:
     """Spider middleware; without a TOPIC it lets everything pass, so a spider without one runs unchanged."""
 
-    def __init__(self, crawler: Crawler, config: Config, model: Model | None, matcher: LinkMatcher | None) -> None:
+    def __init__(self, crawler: Crawler, config: Config, model: Model | None, topic: Topic | None) -> None:
         if crawler.stats is None:
             raise ConfigurationError("The relevance middleware needs a crawler that is being run by Scrapy.")
         self.crawler = crawler
         self.stats = crawler.stats
         self.model = model
-        self.matcher = matcher
-        self.links = link_model_of(crawler) if config.topic and config.learn_links else None
+        self.judge = self._judge_of(topic, learns=config.learn_links) if topic is not None else None
         if model is not None and model.memory is not None:
             learn_in(crawler, "places", model.memory)
         if model is not None and model.seeds is not None:
@@ -66,11 +64,20 @@ class TopicRelevanceMiddleware:
             return cls(crawler, config, None, None)
         topic = Topic.load(config.topic)
         examples = Examples.load(config.examples) if config.examples else None
-        return cls(crawler, config, make_model(config.model, topic, config.threshold, examples), LinkMatcher(topic))
+        return cls(crawler, config, make_model(config.model, topic, config.threshold, examples), topic)
+
+    def _judge_of(self, topic: Topic, *, learns: bool) -> LinkJudge:
+        matcher = LinkMatcher(topic)
+        if not learns:
+            return LinkJudge(matcher)
+        judge = LinkJudge(matcher, link_model_of(self.crawler), words := LinkWords())
+        learn_in(self.crawler, "words", words)
+        judge_in(self.crawler, judge)
+        return judge
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Called by Scrapy with what the spider made of a page."""
-        if self.model is None or self.matcher is None:
+        if self.model is None or self.judge is None:
             async for output in result:
                 yield output
             return
@@ -99,9 +106,11 @@ class TopicRelevanceMiddleware:
             if is_seed:
                 self.model.meet_seed(page.title, page.text)
             verdict = self.model.judge(response.url, page.title, page.text)
-        if self.links is not None and not is_seed:
+        assert self.judge is not None
+        if not is_seed:
             # Not from seeds: they were chosen, and say nothing of what links lead to.
-            self.links.learn(LinkFeatures(0.0, response.url), self.model.of_words(verdict))
+            asked = response.meta.get("redirect_urls") or [response.url]
+            self.judge.learn(response.url, self.model.of_words(verdict), asked[0])
         self.pages += 1
         self.stats.inc_value("topic/pages")
         if verdict.on_topic:
@@ -143,21 +152,14 @@ class TopicRelevanceMiddleware:
             self.stats.inc_value("links/beyond_tunnel", len(page.links))
             return
         assert self.model is not None
-        assert self.matcher is not None
-        matcher, parent = self.matcher, self.model.promise(verdict)
         longest = self.crawler.settings.getint("URLLENGTH_LIMIT") or 1 << 30
         if too_long := sum(len(link.url) > longest for link in page.links):
             self.stats.inc_value("links/too_long", too_long)
         depth = response.meta.get("depth", 0) + 1
-        corrected = self._correction()
-
-        def promised(link: Link) -> float:
-            prior = link_quality(
-                matcher, parent=parent, anchor=link.anchor, context=link.context, url=link.url, hops=hops
-            )
-            return corrected(LinkFeatures(prior, link.url, depth))
-
-        ranked = ((link.url, promised(link)) for link in page.links if len(link.url) <= longest)
+        promised = self._judged(self.model.promise(verdict), hops, depth)
+        ranked = (
+            (link.url, promised(link.url, link.anchor, link.context)) for link in page.links if len(link.url) <= longest
+        )
         scheduler = self._scheduler
         if hasattr(scheduler, "enqueue_links"):
             scheduler.enqueue_links(ranked, depth=depth, hops=hops, referrer=response.url)
@@ -175,22 +177,15 @@ class TopicRelevanceMiddleware:
             return None
         if "topic" not in request.meta:
             assert self.model is not None
-            assert self.matcher is not None
-            parent = self.model.promise(verdict)
-            prior = link_quality(self.matcher, parent=parent, anchor="", context="", url=request.url, hops=hops)
-            features = LinkFeatures(prior, request.url, response.meta.get("depth", 0) + 1)
-            quality = self._correction()(features)
+            promised = self._judged(self.model.promise(verdict), hops, response.meta.get("depth", 0) + 1)
+            quality = promised(request.url, "", "")
             TopicMeta(quality, hops, response.url).put(request.meta)
         return request
 
-    def _correction(self) -> Callable[[LinkFeatures], float]:
-        """What makes of a link's prior its quality, by what the crawl has learned of its surroundings.
-
-        Our scheduler is told of its server apart, with each settlement anew; any other is not.
-        """
-        if self.links is None:
-            return attrgetter("prior")
-        return self.links.within if hasattr(self._scheduler, "enqueue_links") else self.links.quality
+    def _judged(self, parent: float, hops: int, depth: int) -> Callable[[str, str, str], float]:
+        """What tells the quality of a page's links. Our scheduler is told of their servers apart, with each settlement anew; any other is not."""
+        assert self.judge is not None
+        return self.judge.links_of(parent, hops, depth, with_server=not hasattr(self._scheduler, "enqueue_links"))
 
     @property
     def _scheduler(self) -> Any:

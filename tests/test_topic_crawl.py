@@ -741,7 +741,7 @@ def test_what_was_learned_is_kept_with_the_crawl(tmp_path, project, redis_server
         project.run(web, TOPIC_MODEL=model)
         kept = learned(redis_server, project)
         project.run(web, TOPIC_MODEL=model)
-    assert set(kept) == ({"links", "places", "seeds"} if model == "context" else {"links"})
+    assert set(kept) == {"links", "words"} | ({"places", "seeds"} if model == "context" else set())
     assert len(LinkModel.from_state(kept["links"])) == 2, "the server and the folder"
     places, seeds = Places(), Expansion(Topic.load(TOPIC))
     places.merge(kept.get("places", b""))

@@ -10,8 +10,10 @@ from extensions.scoring.context import ContextModel
 from extensions.scoring.coverage import CoverageModel
 from extensions.scoring.examples import Example, Examples, ExamplesModel
 from extensions.scoring.learner import Learner
+from extensions.scoring.linkjudge import LinkJudge
 from extensions.scoring.linkmodel import LinkFeatures, LinkModel
 from extensions.scoring.links import LinkMatcher, link_quality
+from extensions.scoring.linkwords import LinkWords
 from extensions.scoring.models import BooleanModel, Model, Relevance, VectorModel
 from extensions.scoring.segment import terms
 from extensions.scoring.topic import Topic
@@ -26,8 +28,10 @@ __all__ = [
     "ExamplesModel",
     "Learner",
     "LinkFeatures",
+    "LinkJudge",
     "LinkMatcher",
     "LinkModel",
+    "LinkWords",
     "Model",
     "Relevance",
     "Topic",

@@ -5,10 +5,10 @@ r in sum, and a link is judged by the records on its path, each shrunk towards t
 back-off models):
 
     p(folder) = (r + K·p(folder above)) / (n + K),   p(above all servers) = m = max(mean relevance so far, OPTIMISM)
-    logit within  = logit prior + depth·ln DEPTH_DECAY + logit p(folder) − logit p(server)
+    logit within  = logit prior + evidence + depth·ln DEPTH_DECAY + FOLDERS·(logit p(folder) − logit p(server))
     logit quality = logit within + ln odds(server),   ln odds(server) = logit p(server) − logit m
 
-where `prior` is `links.link_quality`. A server nobody has tried stands at m, which is optimistic: one tried in vain falls below it, so a
+where `prior` is `links.link_quality` and `evidence` that of the link's words as far as it was learned (`linkwords`). A server nobody has tried stands at m, which is optimistic: one tried in vain falls below it, so a
 crawl that finds nothing goes on to other servers and folders instead of emptying one (optimism in the face of uncertainty, the idea of UCB). Before the first page is
 learned the model is the prior, less the depth's part.
 
@@ -34,6 +34,8 @@ K = 2.0
 OPTIMISM = 0.2
 TRUST = 1.0
 """How much of what is known of a folder counts when one of its pages is judged; 0: only the page's own words do."""
+FOLDERS = 0.5
+"""How much of what is known of a folder beyond its server counts when a link is judged: less than all, as the words of links that lead there often tell the same."""
 DEPTH_DECAY = 0.8
 """What is left of the odds with each link from a seed: among links of which nothing is known, the shallow ones first."""
 _DECAYED = tuple(DEPTH_DECAY**depth for depth in range(101))
@@ -47,11 +49,12 @@ FORMAT = 1
 
 
 class LinkFeatures(NamedTuple):
-    """What is known of a link before it is fetched. `url` is canonical; `prior` the hand-made quality, 0 to 1."""
+    """What is known of a link before it is fetched. `url` is canonical; `prior` the hand-made quality, 0 to 1; `evidence` what its words have led to, in logits."""
 
     prior: float
     url: str
     depth: int = 0
+    evidence: float = 0.0
 
 
 class LinkModel:
@@ -65,12 +68,12 @@ class LinkModel:
         self._pages = 0.0
         self._relevance = 0.0
         self._shifts: dict[str, tuple[float, float, float]] = {}
-        """By folder, what the records of its server and of the folders below add to the logit, and by what the latter multiply the odds; forgotten whenever something is learned."""
+        """By folder, what the records of its server and of the folders below add to the logit of a page there, and by what the latter multiply a link's odds; forgotten whenever something is learned."""
 
     def quality(self, link: LinkFeatures) -> float:
         """The probability, 0 to 1, that the page behind the link is worth its fetch."""
-        of_server, below, _ = self._shifts_of(link.url)
-        return self._corrected(link, math.exp(of_server + below))
+        of_server, _, within = self._shifts_of(link.url)
+        return self._corrected(link, math.exp(of_server) * within)
 
     def within(self, link: LinkFeatures) -> float:
         """The same as if nothing were known of the link's server, only of the folders there: what is queued, since it does not age as the server's record grows."""
@@ -80,8 +83,8 @@ class LinkModel:
         """By what the odds of all links to a server (scheme, host, port) are to be multiplied: above 1 a server richer than an unknown one, below 1 a barren one."""
         return math.exp(self._shifts_of(server + "/")[0])
 
-    def learn(self, link: LinkFeatures, relevant: float) -> None:
-        """Take in what a fetched page turned out to be: its relevance as a probability, or 0 and 1."""
+    def learn(self, link: LinkFeatures, relevant: float) -> float:
+        """Take in what a fetched page turned out to be: its relevance as a probability, or 0 and 1; what that is, given where the page stands."""
         if not 0.0 <= relevant <= 1.0:
             raise ValueError(f"relevant is {relevant}, but must be a probability, 0 to 1")
         if 0.0 < relevant < 1.0:
@@ -91,6 +94,7 @@ class LinkModel:
             _add(self._records, group, 1.0, relevant)
         self._changed = (self._changed[0] + 1.0, self._changed[1] + relevant)
         self._total(1.0, relevant)
+        return relevant
 
     def changes(self) -> bytes:
         """What was learned since the last call, for `merge` in other agents' models; empty if nothing was."""
@@ -125,8 +129,10 @@ class LinkModel:
 
     @staticmethod
     def _corrected(link: LinkFeatures, odds: float) -> float:
-        prior, _, depth = link
+        prior, _, depth, evidence = link
         prior = LEAST if prior < LEAST else MOST if prior > MOST else prior  # noqa: FURB136 - calls take longer
+        if evidence:
+            odds *= math.exp(evidence)
         return adjusted(prior, _DECAYED[depth if depth < len(_DECAYED) else -1] * odds)
 
     def _shifts_of(self, url: str) -> tuple[float, float, float]:
@@ -150,7 +156,7 @@ class LinkModel:
             if place == 0:
                 of_server = estimate
         below = _logit(estimate) - _logit(of_server)
-        return _logit(of_server) - _logit(mean), below, math.exp(below)
+        return _logit(of_server) - _logit(mean), below, math.exp(FOLDERS * below)
 
     def _total(self, pages: float, relevance: float) -> None:
         self._pages += pages

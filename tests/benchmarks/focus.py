@@ -31,7 +31,7 @@ from tests.benchmarks.simulation_focus.clairvoyant import Clairvoyant, NearestFi
 from tests.benchmarks.simulation_focus.crawl import crawl
 from tests.benchmarks.simulation_focus.facts import FactStore
 from tests.benchmarks.simulation_focus.figures import Figures, as_json, comparison, figures, mean_and_interval
-from tests.benchmarks.simulation_focus.ours import PLAIN, QUEUED, Ours
+from tests.benchmarks.simulation_focus.ours import PLACES, PLAIN, Ours
 from tests.benchmarks.simulation_focus.servers import Servers
 from tests.benchmarks.simulation_focus.task import Task
 from tests.benchmarks.simulation_focus.web import StoredWeb
@@ -49,7 +49,7 @@ POLICIES: dict[str, Callable[[Task], Policy]] = {
     "opic": baselines.Opic,
     "link-classifier": baselines.LinkClassifier,
     "ours-plain": functools.partial(Ours, learning=PLAIN),
-    "ours-queued": functools.partial(Ours, learning=QUEUED),
+    "ours-places": functools.partial(Ours, learning=PLACES),
     "ours": Ours,
     "oracle-nearest": NearestFirst,
     "oracle": Clairvoyant,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extensions.scoring.linkmodel import DEPTH_DECAY, LEAST, MOST, LinkFeatures, LinkModel, adjusted
+from extensions.scoring.linkmodel import DEPTH_DECAY, FOLDERS, LEAST, MOST, LinkFeatures, LinkModel, adjusted
 
 priors = st.floats(0, 1)
 urls = st.lists(st.sampled_from(["a", "b", "docs", "%E5%BC%82"]), max_size=9).map(
@@ -70,7 +70,8 @@ def test_the_estimate_of_a_folder_is_shrunk_towards_the_one_above():
     mean = 0.5
     server = (0.0 + 2 * mean) / 3
     folder = (0.0 + 2 * server) / 3
-    odds = 0.3 / 0.7 * (folder / (1 - folder)) / (mean / (1 - mean))
+    of_server, of_folder, of_all = (p / (1 - p) for p in (server, folder, mean))
+    odds = 0.3 / 0.7 * of_server / of_all * (of_folder / of_server) ** FOLDERS
     assert quality(model, "https://b.test/y/2") == pytest.approx(odds / (1 + odds))
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, NamedTuple
 
 from extensions.config import Config
 from extensions.frontier import score
 from extensions.frontier.records import Rules
-from extensions.scoring import link_quality
-from extensions.scoring.linkmodel import LinkFeatures, LinkModel
+from extensions.scoring import LinkJudge, LinkModel, LinkWords
 from extensions.seen import SeenCache, make_cache
 from extensions.seen.filter import SeenFilter
 from tests.benchmarks.simulation_focus.crawl import Policy
@@ -23,25 +21,21 @@ if TYPE_CHECKING:
 SEED_QUALITY = 1.0
 LEASE = 3
 """URLs of a lease at most: what is learned meanwhile does not change it."""
-EXPLORATION = 0.0
-"""A tenth costs 0.05 of the headroom from near seeds and brings nothing from far ones: unknown servers stand at an optimistic estimate anyway."""
-WARM_UP = 20
-"""Pages before the first one that is fetched to explore."""
 
 
 class Learning(NamedTuple):
-    """What link quality is made of, to tell what each part brings. `explore` is the share of leases that go to a server of which little is known;
-    with `ranked_anew` a server's rank follows what is learned of it, otherwise that is part of each URL's quality, once for all."""
+    """What link quality is made of, to tell what each part brings: whether the crawl learns at all, whether also of the words of links, and
+    whether a server's rank follows what is learned of it; otherwise that is part of each URL's quality, once for all."""
 
     learned: bool = True
-    explore: float = EXPLORATION
+    words: bool = True
     ranked_anew: bool = True
 
 
 LEARNED = Learning()
-QUEUED = Learning(explore=0.0, ranked_anew=False)
-"""What was learned until a URL was queued counts, and no more."""
-PLAIN = Learning(learned=False, explore=0.0, ranked_anew=False)
+PLACES = Learning(words=False)
+"""Only folders and servers have records."""
+PLAIN = Learning(learned=False, words=False, ranked_anew=False)
 """The hand-made quality."""
 
 
@@ -57,9 +51,9 @@ class Ours(Policy):
         self.learning = learning
         self.tunnel = Config().tunnel
         self.model = LinkModel() if learning.learned else None
-        self._rng = random.Random(len(task.distance))
-        self._fetched = 0
-        self.ranking = Capability(Rules(requests_per_connection=LEASE))
+        self.judge = LinkJudge(task.matcher, self.model, LinkWords() if learning.words else None)
+        rules = Rules(requests_per_connection=LEASE, explore=Config().explore if learning.ranked_anew else 0.0)
+        self.ranking = Capability(rules, lambda page: self.web.pages[page].name.count("/") - 1)
         self.queues = Queues(self.ranking, len(self.web.server_names))
         cache: SeenCache = make_cache("clock", 1 << 20)
         self.news = SeenFilter(cache)
@@ -74,14 +68,7 @@ class Ours(Policy):
 
     def lease(self, now_ms: float, count: int) -> list[Lease]:
         """As ever, remembering what the requests carry."""
-        leases: list[Lease] = []
-        while len(leases) < count:
-            explore = self._fetched >= WARM_UP and self._rng.random() < self.learning.explore
-            lucky = self.queues.lease_little_known(now_ms, self._rng) if explore else None
-            found = [lucky] if lucky else self.queues.lease(now_ms, 1)
-            if not found:
-                break
-            leases += found
+        leases = self.queues.lease(now_ms, count)
         for lease in leases:
             for key, page in lease.urls:
                 fields = score.unpack(True, -key)
@@ -92,27 +79,16 @@ class Ours(Policy):
         """Score the page; its links go on unless too many off-topic pages lie behind them."""
         depth, hops = self._of.pop(page)
         verdict = self.task.verdict(page)
-        self._fetched += 1
-        if self.model is not None and depth:
-            self.model.learn(LinkFeatures(0.0, self.web.url(page)), verdict.words)
+        if depth:
+            self.judge.learn(self.web.url(page), verdict.words)
             self._rank_anew(self.web.server[page])
         hops = 0 if verdict.ends_tunnel else hops + 1
         if hops > self.tunnel:
             return
         facts = self.task.facts(page)
-        matcher = self.task.matcher
+        promised = self.judge.links_of(verdict.probability, hops, depth + 1, with_server=not self.learning.ranked_anew)
         for link, target in zip(facts.links, facts.targets, strict=True):
-            quality = link_quality(
-                matcher,
-                parent=verdict.probability,
-                anchor=link.anchor,
-                context=link.context,
-                url=link.url,
-                hops=hops,
-            )
-            if self.model is not None:
-                features = LinkFeatures(quality, self.web.url(target), depth + 1)
-                quality = self.model.within(features) if self.learning.ranked_anew else self.model.quality(features)
+            quality = promised(self.web.url(target), link.anchor, link.context)
             # The page's name stands for the URL: http and https are one here.
             if self.news.is_news(self.web.pages[target].name, quality):
                 self.admit(target, quality, depth + 1, hops)

@@ -1,0 +1,111 @@
+"""How good a link is, all in all: what its words promise (`links`), what its place has held (`linkmodel`), what its words have led to so far (`linkwords`).
+
+The judge remembers the links it has judged, as many as `REMEMBERED`, until their pages have come: from the page's relevance it learns what the link's words were worth, and of a link that waits it can tell what it is worth
+by now. It is one agent's memory, and goes with it; what was learned is shared and kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from extensions.scoring.linkmodel import LinkFeatures
+from extensions.scoring.links import link_quality
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from extensions.scoring.linkmodel import LinkModel
+    from extensions.scoring.links import LinkMatcher
+    from extensions.scoring.linkwords import LinkWords, Words
+
+REMEMBERED = 50_000
+"""Links; 300 bytes each, URL included. Links of the best quality are fetched soon, so it is the dull ones that are forgotten."""
+
+
+class _Remembered(NamedTuple):
+    """A link as it was judged when it looked best."""
+
+    prior: float
+    depth: int
+    texts: tuple[Words, Words, Words]
+
+
+class LinkJudge:
+    """See the module's docstring. Without `model` and `words` quality is the prior, and nothing is learned or remembered."""
+
+    def __init__(
+        self,
+        matcher: LinkMatcher,
+        model: LinkModel | None = None,
+        words: LinkWords | None = None,
+        capacity: int = REMEMBERED,
+    ) -> None:
+        self.matcher = matcher
+        self.model = model
+        self.words = words
+        self.capacity = capacity
+        self._links: dict[str, _Remembered | None] = {}
+        """In the order in which they were first met; None where the page has come."""
+
+    def links_of(
+        self, parent: float, hops: int, depth: int, *, with_server: bool = False
+    ) -> Callable[[str, str, str], float]:
+        """A function that tells the quality, 0 to 1, of a page's link from its URL, its anchor and the words around it.
+
+        `parent` is the probability that the page is on topic, `hops` and `depth` are as in `link_quality` and `LinkFeatures`. What the crawl knows of the link's server is part of
+        the quality `with_server` only: the frontier is told of it apart.
+        """
+        matcher, model, words = self.matcher, self.model, self.words
+        if model is None:
+            return lambda url, anchor, context: link_quality(
+                matcher, parent=parent, anchor=anchor, context=context, url=url, hops=hops
+            )
+        judged = model.quality if with_server else model.within
+
+        def quality(url: str, anchor: str, context: str) -> float:
+            prior = link_quality(matcher, parent=parent, anchor=anchor, context=context, url=url, hops=hops)
+            if words is None:
+                return judged(LinkFeatures(prior, url, depth))
+            texts = words.words("a", anchor), words.words("u", _path_of(url)), words.words("c", context)
+            self._remember(url, prior, depth, texts)
+            return judged(LinkFeatures(prior, url, depth, words.evidence(*texts)))
+
+        return quality
+
+    def learn(self, url: str, relevant: float, asked: str = "") -> None:
+        """Take in that the page at `url` was relevant with this probability; `asked` is the link that led to it, if it was redirected."""
+        if self.model is None:
+            return
+        asked = asked or url
+        link = self._links.get(asked)
+        foretold = None if link is None else self.model.quality(self._features(asked, link))
+        told = self.model.learn(LinkFeatures(0.0, url), relevant)
+        if link is not None and foretold is not None and self.words is not None:
+            self.words.learn(foretold - told, *link.texts)
+            self._links[asked] = None
+
+    def within(self, url: str) -> float | None:
+        """What a link that was judged earlier is worth by now within its server; None if it is not remembered."""
+        link = self._links.get(url)
+        if link is None or self.model is None:
+            return None
+        return self.model.within(self._features(url, link))
+
+    def _features(self, url: str, link: _Remembered) -> LinkFeatures:
+        evidence = 0.0 if self.words is None else self.words.evidence(*link.texts)
+        return LinkFeatures(link.prior, url, link.depth, evidence)
+
+    def _remember(self, url: str, prior: float, depth: int, texts: tuple[Words, Words, Words]) -> None:
+        links = self._links
+        if url in links:
+            known = links[url]
+            if known is None or known.prior >= prior:
+                return
+        elif len(links) >= self.capacity:
+            del links[next(iter(links))]
+        links[url] = _Remembered(prior, depth, texts)
+
+
+def _path_of(url: str) -> str:
+    """Path and query: what the server is called, its record knows better."""
+    return url[url.find("/", url.find("://") + 3) + 1 :] if "://" in url else url

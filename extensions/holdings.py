@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from extensions.openserver import HandedOut, OpenServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from scrapy import Request
 
@@ -21,9 +21,18 @@ if TYPE_CHECKING:
 class Holdings:
     """Shared by the scheduler, which fills and uses it, and the courier, which carries it to Redis and back."""
 
-    def __init__(self, odds_of: Callable[[str], float | None] | None = None) -> None:
-        """`odds_of` goes into the settlements: see `OpenServer.settlement`."""
+    def __init__(
+        self,
+        odds_of: Callable[[str], float | None] | None = None,
+        look: Callable[[Lease], Iterable[tuple[str, float]]] | None = None,
+    ) -> None:
+        """`odds_of` goes into the settlements: see `OpenServer.settlement`.
+
+        `look` sees each lease as it arrives and names what is to be given back unfetched: members, with what they are worth now. A server of which that leaves nothing is
+        released with the next settlements.
+        """
         self._odds_of = odds_of
+        self._look = look
         self.candidates: list[Candidate] = []
         self.open_servers: dict[str, OpenServer] = {}
         self.handed: dict[Request, HandedOut] = {}
@@ -56,6 +65,9 @@ class Holdings:
         self.lost(lease.server, None)  # if Redis has forgotten what we had
         server = self.open_servers[lease.server] = OpenServer.of(lease)
         server.busy = lease.server in self._late
+        if self._look is not None:
+            for member, quality in self._look(lease):
+                server.give_back(member, quality)
         return server
 
     def left_late(self, late: OpenServer) -> OpenServer | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from extensions.frontier.records import Lease, LeasedUrl, Settlement
+from extensions.frontier.score import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,8 @@ class OpenServer:
     """When the lease ends, as far as is known here: the server may be another agent's from then on."""
     waiting: deque[LeasedUrl] = field(default_factory=deque)
     put_back: deque[tuple[Request, HandedOut]] = field(default_factory=deque)
+    lowered: dict[str, float] = field(default_factory=dict)
+    """Members that are not fetched under this lease, and what each is worth now."""
     busy: bool = False
     unfinished: int = 0
     """Requests the engine has, in whatever stage."""
@@ -69,6 +72,18 @@ class OpenServer:
     def over(self) -> bool:
         """Whether every URL is through."""
         return self.drained and not self.unfinished
+
+    def give_back(self, member: str, quality: float) -> bool:
+        """A URL that waits here is worth only this, 0 to 1: it goes back to the queue with the lease's end.
+
+        False if it does not wait any more; or if that is no less, as then it would be leased again and again.
+        """
+        for url in self.waiting:
+            if url.member == member and steps(quality) < steps(url.quality):
+                self.waiting.remove(url)
+                self.lowered[member] = quality
+                return True
+        return False
 
     def settlement(
         self, confirmed: int, *, give_back: bool = False, odds_of: Callable[[str], float | None] | None = None
@@ -96,6 +111,7 @@ class OpenServer:
             due_ms=self.due_ms,
             release=release,
             odds=None if odds_of is None else odds_of(self.lease.server),
+            lowered=tuple(self.lowered.items()) if release else (),
         )
         self.through = later
         self.connection_ms, self.response_ms, self.carried = [], [], None

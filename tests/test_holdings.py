@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy import Request
 
+from extensions.frontier.oracle import DictFrontier
 from extensions.frontier.records import Candidate, Lease, LeasedUrl
 from extensions.holdings import Holdings
 from extensions.openserver import HandedOut
@@ -95,3 +96,60 @@ def test_a_lost_lease_takes_the_requests_along_that_waited_for_its_server():
     server.put_back.append((request, holdings.handed[request]))
     assert holdings.lost(SERVER, token=1)
     assert holdings.empty, "else the crawl would wait for it for ever"
+
+
+def looking(worth):
+    """Holdings that give back what is worth less than half of what it was queued with."""
+    return Holdings(look=lambda lease: [(m, worth[m]) for m, q, *_ in lease.urls if worth.get(m, 1.0) < q / 2])
+
+
+def lease_of(frontier, *qualities):
+    frontier.admit(0, [Candidate(SERVER, f"/{n}", 0, n, quality) for n, quality in enumerate(qualities)])
+    ((found,), _) = frontier.lease(0, "agent", 1, 1000)
+    return found
+
+
+def queued(frontier):
+    return [(url.member, round(url.quality, 2)) for row in frontier.peek(9) for url in row.head]
+
+
+def test_what_is_worth_clearly_less_by_now_is_not_fetched_but_queued_again_for_what_it_is_worth():
+    frontier = DictFrontier()
+    holdings = looking({"/0": 0.1})
+    found = lease_of(frontier, 0.9, 0.8)
+    assert [url.member for url in found.urls] == ["/0", "/1"]
+    assert [url.member for url in holdings.opened(found).waiting] == ["/1"]
+    holdings.finished(hand_out(holdings))
+    (settlement,) = holdings.settlements()
+    assert frontier.settle(0, settlement)
+    assert queued(frontier) == [("/0", 0.1)]
+    assert [url.member for url in holdings.opened(lease_of(frontier)).waiting] == ["/0"], (
+        "worth what it was queued with"
+    )
+
+
+def test_a_server_of_whose_urls_none_is_worth_fetching_any_more_is_released_at_once():
+    frontier = DictFrontier()
+    holdings = looking({"/0": 0.1, "/1": 0.2})
+    server = holdings.opened(lease_of(frontier, 0.9, 0.8))
+    assert server.drained
+    assert holdings.unsettled
+    (settlement,) = holdings.settlements()
+    assert holdings.empty
+    assert frontier.settle(0, settlement)
+    assert queued(frontier) == [("/1", 0.2), ("/0", 0.1)]
+
+
+def test_a_server_of_which_all_is_given_back_is_kept_until_the_request_of_its_lost_lease_has_ended():
+    worth = {}
+    holdings = looking(worth)
+    late = holdings.opened(lease(2, token=1))
+    hand_out(holdings)
+    late.busy = True
+    holdings.lost(SERVER, token=1)
+    worth |= {"/0": 0.1, "/1": 0.1}
+    holdings.opened(lease(2, token=2))
+    assert holdings.settlements() == []
+    holdings.left_late(late)
+    (settlement,) = holdings.settlements()
+    assert (settlement.token, settlement.release) == (2, True)

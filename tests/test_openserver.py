@@ -249,3 +249,48 @@ def test_a_settlement_tells_no_odds_where_nothing_is_learned() -> None:
     assert server.settlement(confirmed=0).odds is None
     fetch(server)
     assert server.settlement(confirmed=0, odds_of={}.get).odds is None
+
+
+def test_what_is_given_back_is_not_handed_out_and_tells_its_worth_when_the_lease_ends():
+    server = leased("/1", "/2", "/3")
+    assert server.give_back("/2", 0.1)
+    assert fetch(server, batch=0).url.member == "/1"
+    first = server.settlement(confirmed=0)
+    assert (first.release, first.lowered) == (False, ())
+    assert fetch(server, batch=0).url.member == "/3"
+    last = server.settlement(confirmed=0)
+    assert (last.done, last.release, last.lowered) == (("/3",), True, (("/2", 0.1),))
+
+
+def test_a_lease_of_which_nothing_is_left_to_fetch_is_over():
+    server = leased("/1", "/2")
+    assert server.give_back("/1", 0.1)
+    assert not server.over
+    assert server.give_back("/2", 0.2)
+    assert server.over
+    settlement = server.settlement(confirmed=0)
+    assert (settlement.done, settlement.pages, settlement.failures) == ((), 0, 0)
+    assert (settlement.release, settlement.lowered) == (True, (("/1", 0.1), ("/2", 0.2)))
+
+
+def test_what_was_handed_out_already_cannot_be_given_back():
+    server = leased("/1", "/2")
+    handed = hand_out(server)
+    assert not server.give_back("/1", 0.1)
+    assert not server.give_back("/nowhere", 0.1)
+    finish(handed)
+    assert server.settlement(confirmed=0, give_back=True).lowered == ()
+
+
+def test_what_was_given_back_keeps_its_new_worth_when_the_crawl_ends():
+    server = leased("/1", "/2")
+    server.give_back("/1", 0.1)
+    assert server.settlement(confirmed=0, give_back=True).lowered == (("/1", 0.1),)
+
+
+def test_what_is_worth_as_much_as_ever_is_not_given_back():
+    server = leased("/1")
+    assert not server.give_back("/1", 0.9)
+    assert not server.give_back("/1", 0.5 - 1e-9)
+    assert not server.over
+    assert server.give_back("/1", 0.4999)

@@ -45,20 +45,21 @@ class LinkWords:
         self._squares = array("d", bytes(8 * BUCKETS))
         self._met: set[int] = set()
         self._changes: dict[int, list[float]] = {}
-        self._of_text: dict[str, Words] = {}
+        self._of_text: dict[str, dict[str, Words]] = {}
+        self._of_word: dict[str, dict[str, int]] = {}
+        """Buckets by kind, of texts and of words."""
 
     def words(self, kind: str, text: str) -> Words:
         """The words of a text; `kind` tells anchor, URL and surroundings apart, in which the same word means different things."""
-        if not text:
-            return ()
-        key = kind + text
-        known = self._of_text.get(key)
+        of_text = self._of_text.get(kind)
+        if of_text is None:
+            of_text = self._of_text[kind] = {"": ()}
+            self._of_word[kind] = {}
+        known = of_text.get(text)
         if known is None:
-            if len(self._of_text) >= CACHED:
-                self._of_text.clear()
-            found = _WORD.findall(text.lower())[:MOST_WORDS]
-            known = tuple(dict.fromkeys(crc32(f"{kind}{word}".encode()) % BUCKETS for word in found))
-            self._of_text[key] = known
+            if len(of_text) >= CACHED:
+                of_text.clear()
+            known = of_text[text] = self._read(kind, text)
         return known
 
     def evidence(self, *texts: Words) -> float:
@@ -102,6 +103,18 @@ class LinkWords:
 
     def __len__(self) -> int:
         return len(self._met)
+
+    def _read(self, kind: str, text: str) -> Words:
+        of_word = self._of_word[kind]
+        if len(of_word) >= 5 * CACHED:
+            of_word.clear()
+        found: dict[int, None] = {}
+        for word in _WORD.findall(text.lower())[:MOST_WORDS]:
+            bucket = of_word.get(word)
+            if bucket is None:
+                bucket = of_word[word] = crc32(f"{kind}{word}".encode()) % BUCKETS
+            found[bucket] = None
+        return tuple(found)
 
     def _move(self, word: int, step: float, square: float) -> None:
         self._weights[word] += step

@@ -291,6 +291,6 @@ def test_what_was_given_back_keeps_its_new_worth_when_the_crawl_ends():
 def test_what_is_worth_as_much_as_ever_is_not_given_back():
     server = leased("/1")
     assert not server.give_back("/1", 0.9)
-    assert not server.give_back("/1", 0.5 - 1e-9)
+    assert not server.give_back("/1", 0.5)
     assert not server.over
     assert server.give_back("/1", 0.4999)

@@ -12,11 +12,12 @@ from extensions.frontier.lessons import Lessons
 from extensions.scoring import LinkModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from redis.asyncio import Redis
     from scrapy.crawler import Crawler
 
+    from extensions.frontier.records import Lease
     from extensions.scoring import Learner, LinkJudge
 
 logger = logging.getLogger(__name__)
@@ -53,14 +54,19 @@ def odds_of(crawler: Crawler, server: str) -> float | None:
 
 
 def judge_in(crawler: Crawler, judge: LinkJudge) -> None:
-    """From now on this judge tells what a waiting link is worth by now."""
+    """From now on this judge tells what leased links are worth by now."""
     _judges[crawler] = judge
 
 
-def worth_by_now(crawler: Crawler, url: str) -> float | None:
-    """What a link that was queued some time ago is worth within its server after what was learned since; None where nobody remembers it."""
+def fallen(crawler: Crawler, lease: Lease) -> Iterator[tuple[str, float]]:
+    """Which URLs of a lease are worth clearly less by now than when they were queued, and how much; nothing where nobody learns."""
     judge = _judges.get(crawler)
-    return judge.within(url) if judge is not None else None
+    if judge is not None:
+        for url in lease.urls:
+            # Other members stand for requests that no link led to.
+            now = judge.fallen(lease.server + url.member, url.quality) if url.member[0] == "/" else None
+            if now is not None:
+                yield url.member, now
 
 
 class SharedLearning:

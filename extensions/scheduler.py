@@ -35,7 +35,7 @@ from extensions.courier import Courier
 from extensions.engine import in_progress, wake
 from extensions.errors import ConfigurationError, CrawlError, OutputError
 from extensions.holdings import Holdings
-from extensions.learning import odds_of
+from extensions.learning import fallen, odds_of
 from extensions.openserver import HandedOut, OpenServer
 from extensions.politeness import UNAVAILABLE, CrawlDelays
 from extensions.seen import SeenLayout
@@ -82,7 +82,7 @@ class TwoLevelScheduler(BaseScheduler):
         self.delays = CrawlDelays.from_config(config)
         self.capacity = crawler.settings.getint("CONCURRENT_REQUESTS") or 64
         self.max_depth = crawler.settings.getint("DEPTH_LIMIT")
-        self.holdings = Holdings(partial(odds_of, crawler))
+        self.holdings = Holdings(partial(odds_of, crawler), partial(fallen, crawler))
         self.stopped = False
         self._due: list[tuple[int, int, OpenServer]] = []
         self._unsure: list[OpenServer] = []

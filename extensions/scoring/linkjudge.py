@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from extensions.scoring.links import LinkMatcher
     from extensions.scoring.linkwords import LinkWords, Words
 
+FALLEN = 0.8
+"""A link that is worth less than this part of what was foretold is worth another look at what else there is."""
 REMEMBERED = 50_000
 """Links; 300 bytes each, URL included. Links of the best quality are fetched soon, so it is the dull ones that are forgotten."""
 
@@ -90,6 +92,11 @@ class LinkJudge:
         if link is None or self.model is None:
             return None
         return self.model.within(self._features(url, link))
+
+    def fallen(self, url: str, quality: float) -> float | None:
+        """What a link is worth by now, if that is clearly less than the `quality` with which it was queued; None if not, or if it is not remembered."""
+        now = self.within(url)
+        return now if now is not None and now < FALLEN * quality else None
 
     def _features(self, url: str, link: _Remembered) -> LinkFeatures:
         evidence = 0.0 if self.words is None else self.words.evidence(*link.texts)

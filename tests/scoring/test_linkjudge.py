@@ -63,6 +63,18 @@ def test_a_waiting_link_is_worth_what_it_would_be_if_it_were_found_now():
     assert now == pytest.approx(links("https://a.test/x/wiki", "wiki", ""))
 
 
+def test_a_link_has_fallen_when_it_is_worth_clearly_less_than_was_foretold():
+    taught = judge()
+    links = taught.links_of(0.9, 0, 1)
+    foretold = links("https://a.test/x/wiki", "wiki", "")
+    assert taught.fallen("https://a.test/x/wiki", foretold) is None
+    for number in range(40):
+        links(f"https://s{number}.test/wiki", "wiki", "")
+        taught.learn(f"https://s{number}.test/wiki", 0.0)
+    assert taught.fallen("https://a.test/x/wiki", foretold) == taught.within("https://a.test/x/wiki")
+    assert taught.fallen("https://a.test/never/seen", foretold) is None
+
+
 def test_of_several_links_to_a_page_the_most_promising_is_remembered():
     taught = judge()
     best = taught.links_of(0.9, 0, 1)("https://a.test/x", "bees", "")

@@ -67,13 +67,30 @@ class Ours(Policy):
             self.admit(seed, SEED_QUALITY, 0, 0)
 
     def lease(self, now_ms: float, count: int) -> list[Lease]:
-        """As ever, remembering what the requests carry."""
-        leases = self.queues.lease(now_ms, count)
+        """As ever; what is worth clearly less by now goes back. What the requests carry is remembered."""
+        leases: list[Lease] = []
+        while found := self.queues.lease(now_ms, count - len(leases)):
+            leases += filter(self._look, found)
+            if len(leases) == count:
+                break
         for lease in leases:
             for key, page in lease.urls:
                 fields = score.unpack(True, -key)
                 self._of[page] = fields.depth, fields.hops
         return leases
+
+    def _look(self, lease: Lease) -> bool:
+        """Give back what has fallen; whether anything is left."""
+        for key, page in list(lease.urls):
+            fields = score.unpack(True, -key)
+            now = self.judge.fallen(self.web.url(page), fields.quality)
+            if now is not None and score.steps(now) < score.steps(fields.quality):
+                lease.urls.remove((key, page))
+                again = -score.pack(True, now, fields.sequence, fields.depth, fields.hops)
+                self.queues.put(lease.server, page, again)
+        if not lease.urls:
+            self.queues.release(lease.server, self.queues.queues[lease.server].due_ms)
+        return bool(lease.urls)
 
     def fetched(self, page: int) -> None:
         """Score the page; its links go on unless too many off-topic pages lie behind them."""

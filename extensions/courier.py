@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from twisted.python.failure import Failure
@@ -26,7 +27,7 @@ from extensions.upkeep import POLL_SECONDS, Upkeep
 if TYPE_CHECKING:
     from scrapy import Spider
 
-    from extensions.frontier.records import AgentRecord, Candidate, Settlement, Stats
+    from extensions.frontier.records import Admission, AgentRecord, Candidate, Settlement, Stats
     from extensions.frontier.redis import Exchange
     from extensions.scheduler import TwoLevelScheduler
 
@@ -76,6 +77,8 @@ class Courier:
         self._last_exchange = self._last_help = time.monotonic()
         self._down_since: float | None = None
         self._unsure = False
+        self._forgotten = False
+        """Redis was restarted: it may not know our leases any more."""
         self._closing = False
 
     async def open(self, spider: Spider) -> None:
@@ -264,12 +267,7 @@ class Courier:
             self._lost(name, None)
         for lease in reply.leases:
             self.scheduler.opened(lease)
-        admission = reply.admission
-        self.stats.inc_value("frontier/urls_discovered", admission.admitted + admission.dropped)
-        self.stats.inc_value("frontier/urls_duplicate", admission.duplicates)
-        for name in ("raised", "dropped", "evicted"):
-            if count := getattr(admission, name):
-                self.stats.inc_value(f"frontier/{name}", count)
+        self._count(reply.admission)
         self._allotment.saw(now_ms, reply.views)
         # A batch that was waiting for this confirmation can be settled now; and servers may be ready where that was not known.
         more = self._room and self._allotment.any_ready(self.session.members.mine)
@@ -277,6 +275,13 @@ class Courier:
         self._report()
         if reply.leases:
             self.scheduler.wake()
+
+    def _count(self, admission: Admission) -> None:
+        self.stats.inc_value("frontier/urls_discovered", admission.admitted + admission.dropped)
+        self.stats.inc_value("frontier/urls_duplicate", admission.duplicates)
+        for name in ("raised", "dropped", "evicted"):
+            if count := getattr(admission, name):
+                self.stats.inc_value(f"frontier/{name}", count)
 
     def _lost(self, name: str, token: int | None) -> None:
         if self.holdings.lost(name, token):
@@ -306,8 +311,26 @@ class Courier:
 
     async def _make_sure(self) -> None:
         if self._unsure:
-            await self.upkeep.make_sure(self._sending)
-            self._unsure = False
+            self._forgotten |= await self.upkeep.make_sure(self._sending)
+            if self._forgotten:
+                await self._say_what_is_done()
+            self._unsure = self._forgotten = False
+
+    async def _say_what_is_done(self) -> None:
+        """The next exchange may find that leases are forgotten. What was done under them until now would be lost with them: its links first, as ever."""
+        self.scheduler.sweep()
+        while self.holdings.candidates:
+            candidates = self.holdings.depart(BIGGEST_BATCH)
+            try:
+                admission = await self.session.frontier.admit(self.now_ms(), candidates)
+            except BaseException:
+                self.holdings.came_back()
+                raise
+            self.holdings.arrived(candidates)
+            self.upkeep.journal.note(candidates, ())
+            self._count(admission)
+        self._settle_what_is_through()
+        self._sending = [replace(one, again=True) for one in self._sending]
 
     def _redis_is_down(self, error: FrontierUnavailable) -> None:
         self._unsure = True

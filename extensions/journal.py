@@ -43,9 +43,9 @@ class Journal:
         return [one for _, candidates, _ in self._entries for one in candidates]
 
     def settlements(self) -> list[Settlement]:
-        """All that were settled, oldest first; what they counted and measured is not said twice."""
+        """All that were settled, oldest first; what they counted and measured is not said twice, and their leases may be forgotten."""
         return [
-            replace(one, pages=0, failures=0, connection_ms=(), response_ms=(), carried=None)
+            replace(one, pages=0, failures=0, connection_ms=(), response_ms=(), carried=None, again=True)
             for _, _, settlements in self._entries
             for one in settlements
         ]

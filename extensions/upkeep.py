@@ -122,13 +122,14 @@ class Upkeep:
 
     # After an outage
 
-    async def make_sure(self, unsaid: Sequence[Settlement]) -> None:
-        """Redis answers again. What was said when it went may or may not have been heard, and a restarted Redis may have forgotten the last of it."""
+    async def make_sure(self, unsaid: Sequence[Settlement]) -> bool:
+        """Redis answers again. What was said when it went may or may not have been heard, and a restarted Redis may have forgotten the last of it: True if it was restarted."""
         session, frontier = self._session, self._session.frontier
         await session.set_clock()
         run_id = await session.run_id()
         self.trips += 2
-        if run_id != self._run_id:
+        restarted = run_id != self._run_id
+        if restarted:
             if candidates := self.journal.candidates():
                 await frontier.admit(session.now_ms(), candidates)
             if settlements := self.journal.settlements():
@@ -138,9 +139,10 @@ class Upkeep:
         held = [*((one.server, one.token) for one in unsaid), *self._scheduler.holdings.leases()]
         await frontier.reclaim(session.now_ms(), session.agent, held)
         now = time.monotonic()
-        if run_id != self._run_id:
+        if restarted:
             self.lease_again_at = now + ALL_HERE_SECONDS
         self._run_id = run_id
         # The others renew their leases first.
         self._reclaim_again_at = now + self._beat_seconds + ALL_HERE_SECONDS
         self.beat_soon()
+        return restarted

@@ -22,7 +22,7 @@ def test_what_was_said_lately_is_kept_in_order_and_counts_nothing_a_second_time(
     kept.note([ONE], [])
     kept.note([TWO], [DONE])
     assert kept.candidates() == [ONE, TWO]
-    assert kept.settlements() == [Settlement("http://a", 3, ("/1",), release=True)]
+    assert kept.settlements() == [Settlement("http://a", 3, ("/1",), release=True, again=True)]
 
 
 def test_what_was_said_long_ago_or_is_too_much_is_let_go(monkeypatch):

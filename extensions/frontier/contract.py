@@ -52,6 +52,8 @@ estimates take the measurements; `carried`, at least 1, becomes RequestsPerConne
 within LEAST_ODDS and MOST_ODDS, as all that is queued there is ranked from now on); due becomes the later of the two.
 If the server is closed now, its whole queue is *dropped*. With `release` the URLs still held go back with their old scores (payloads kept, max_pending not applied), but each pair of
 `lowered` sets the q of its member to that of its quality first, where that is less; or they are *dropped* if the server is closed; the lease ends and the server is placed.
+With `again`, what is refused still counts for what Redis has forgotten: members of `done` that are queued are settled, due becomes the later of the two, and the server, if it is ready, is
+ranked anew, or waits if it is not due any more; without URLs queued it is idle.
 
 **renew**: deadline = now + lease_ms for each (server, token) that holds; the others are refused (counted) and named in the reply.
 

@@ -140,6 +140,8 @@ class DictFrontier:
         server = self._leased(settlement.server, settlement.token)
         if server is None:
             self._counts.refused += 1
+            if settlement.again:
+                self._settle_again(now_ms, settlement)
             return False
         for member in settlement.done:
             if server.held.pop(member, None) is not None:
@@ -318,6 +320,25 @@ class DictFrontier:
             server.delay_ms = settlement.delay_ms
         if settlement.odds is not None:
             server.odds = policies.bounded_odds(settlement.odds)
+
+    def _settle_again(self, now_ms: int, settlement: Settlement) -> None:
+        """The lease is forgotten: what it has done is queued once more."""
+        server = self._servers.get(settlement.server)
+        if server is None:
+            return
+        for member in settlement.done:
+            if server.queue.pop(member, None) is not None:
+                server.payloads.pop(member, None)
+                self._counts.settled += 1
+        server.due_ms = max(server.due_ms, settlement.due_ms)
+        if server.state == "leased":
+            return
+        if not server.queue:
+            server.state = "idle"
+        elif server.due_ms > now_ms:
+            server.state = "waiting"
+        elif server.state == "ready":
+            self._make_ready(server)
 
     def _lower(self, server: _Server, settlement: Settlement) -> None:
         """Of what is held, some is worth less now."""

@@ -141,7 +141,7 @@ class Settlement:
     resets what earlier batches counted). Measurements enter the moving averages in the order given. `carried` is how many requests the connection
     carried before the server closed it, None if it did not. `delay_ms` is the crawl delay the server asked for, if known. `odds` is by what the odds of all
     URLs queued there are to be multiplied from now on, as the crawl has learned since they were queued; None leaves it as it is, 1 in the beginning.
-    `lowered` names URLs that go back, (member, quality) each, and what they are worth now if that is less than what they were queued with.
+    `again`: it was accepted before, by a Redis that may have forgotten it, and the lease. `lowered` names URLs that go back, (member, quality) each, and what they are worth now if that is less than what they were queued with.
     """
 
     server: str
@@ -157,6 +157,7 @@ class Settlement:
     release: bool = False
     odds: float | None = None
     lowered: tuple[tuple[str, float], ...] = ()
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,8 @@ def settlement_row(one: Settlement) -> list[Any]:
         int(one.release),
         0 if one.odds is None else bounded_odds(one.odds),
     ]
-    if one.lowered and one.release:
-        row.append(_least(one.lowered))
+    if one.lowered or one.again:
+        row += (_least(one.lowered), int(one.again))
     return row
 
 

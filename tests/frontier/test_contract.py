@@ -914,6 +914,40 @@ def test_server_whose_urls_are_worth_less_now_loses_its_rank(partition: Partitio
     assert servers(frontier, "ready") == ["b", "a"]
 
 
+def test_what_was_done_under_a_forgotten_lease_is_not_fetched_again(partition: PartitionFactory) -> None:
+    """As after Redis lost its last writes: what was said before is said again, to a queue in which everything stands as it did."""
+    frontier = partition(QUALITY)
+    frontier.admit(0, [url("a", "/1", 0.9, payload=b"one"), url("a", "\0x", 0.8, payload=b"x"), url("a", "/2", 0.5)])
+    again = Settlement("a", 7, ("/1", "\0x", "/unknown"), due_ms=300, release=True, again=True)
+    assert frontier.settle(100, again) is False
+    assert frontier.stats() == Stats(queued=1, servers=1, seen=3, admitted=3, settled=2, refused=1)
+    assert row_of(frontier, "a") == Peek("a", "waiting", 300.0, 1, (LeasedUrl("/2", kept(0.5), 0, 0),))
+    assert frontier.settle(400, Settlement("a", 7, ("/2",), release=True, again=True)) is False
+    assert frontier.peek(9) == []
+    frontier.admit(400, [url("a", "/1", force=True), url("a", "/3", 0.3)])
+    assert lease_one(frontier, now_ms=400).urls[0] == LeasedUrl("/1", kept(0.5), 0, 0)
+
+
+def test_server_of_which_some_turns_out_to_be_done_is_ranked_by_what_is_left(partition: PartitionFactory) -> None:
+    frontier = partition(QUALITY)
+    frontier.admit(0, [url("a", "/1", 0.9), url("a", "/2", 0.3), url("b", "/1", 0.5)])
+    frontier.settle(0, Settlement("a", 7, ("/1",), again=True))
+    assert servers(frontier, "ready") == ["b", "a"]
+
+
+def test_what_is_said_again_of_an_earlier_lease_leaves_alone_what_the_present_one_holds(
+    partition: PartitionFactory,
+) -> None:
+    frontier = partition(ONE_BY_ONE)
+    frontier.admit(0, [url("a", "/1", 0.9), url("a", "/2", 0.5), url("a", "/3", 0.4)])
+    lease = lease_one(frontier)
+    assert frontier.settle(0, Settlement("a", lease.token + 1, ("/1", "/2"), again=True)) is False
+    assert frontier.settle(0, Settlement("a", lease.token + 1, ("/3",))) is False, "said for the first time"
+    assert frontier.stats() == Stats(
+        queued=1, leased=1, open_servers=1, servers=1, seen=3, admitted=3, settled=1, refused=2
+    )
+
+
 def test_lowered_urls_of_a_closing_server_are_dropped(partition: PartitionFactory) -> None:
     frontier = partition(Rules(policy=Policy.QUALITY, max_pages=1))
     frontier.admit(0, [url("a", "/1", 0.9), url("a", "/2", 0.8)])

@@ -130,6 +130,7 @@ class Comparison(RuleBasedStateMachine):
         delay_ms=st.none() | milliseconds,
         wait_ms=instants,
         release=st.booleans(),
+        again=st.booleans(),
         odds=st.none() | odds,
     )
     def settle(self, data: st.DataObject, wait_ms: int, **fields: Any) -> None:

@@ -1,5 +1,5 @@
 -- settle: URLs of leases are done, measurements enter the averages; with release the server is free again.
--- ARGV[2]  {now, {{server, token, {msgpack of {done…}, how many} or {}, pages, failures, {connection_ms…}, {response_ms…}, carried or -1, delay_ms or -1, due, release, odds or 0, {[member] = q, …} of those that are lowered, if any}, …}}
+-- ARGV[2]  {now, {{server, token, {msgpack of {done…}, how many} or {}, pages, failures, {connection_ms…}, {response_ms…}, carried or -1, delay_ms or -1, due, release, odds or 0, {[member] = q, …} of those that are lowered, again}, …}}; the last two may be missing
 -- Reply    msgpack of {1 (accepted) or 0 (stale token: refused, nothing changed), …}, one for each
 -- Keeps    only the holder of the lease's token can acknowledge its URLs.
 local now, settlements = args[1], args[2]
@@ -42,10 +42,34 @@ local function acknowledge(s, done, size)
   return #settled
 end
 
-local function settle(server, token, done, pages, failures, connection_ms, response_ms, carried, delay_ms, due, free, odds, lowered)
+-- What was done under a lease that Redis has forgotten, as far as it is queued again.
+local function settle_queued(s, done, due)
+  local settled = 0
+  for _, member in ipairs(done) do
+    local score = redis.call('ZSCORE', s.queue, member)
+    if score then
+      redis.call('ZREM', s.queue, member)
+      take_payload(s, sequence_of(tonumber(score)), member)
+      settled = settled + 1
+    end
+  end
+  s.n = s.n - settled
+  count('settled', settled)
+  count('queued', -settled)
+  s.due = math.max(s.due, due)
+  s.changed = true
+  if s.st == 'l' then return end
+  place(s, now)
+  if s.st == 'w' or (s.st == 'r' and s.due > now) then
+    s.st, s.at = 'w', whole(s.due)
+  end
+end
+
+local function settle(server, token, done, pages, failures, connection_ms, response_ms, carried, delay_ms, due, free, odds, lowered, again)
   local s = servers[server]
   if s.st ~= 'l' or s.token ~= token then
     count('refused', 1)
+    if again == 1 and s.known then settle_queued(s, #done > 0 and cmsgpack.unpack(done[1]) or {}, due) end
     return 0
   end
   if #done > 0 then

@@ -77,26 +77,29 @@ local function explores(s, token)
   return rules.explore > 0 and rules.policy == 'capability' and s.odds < 2 and floor(token * rules.explore) > floor((token - 1) * rules.explore)
 end
 local function explored(s, length)
+  local most = math.min(length, 2)
   local head = redis.call('ZREVRANGE', s.queue, '0', '63', 'WITHSCORES')
-  local places, promises = {}, {}
+  local urls, promises = {}, {}
   for i = 1, #head, 2 do
     local member = head[i]
-    local step = math.min(math.max(unpack_score(tonumber(head[i + 1])), 1), STEPS - 1)
+    local step = math.min(math.max(floor(tonumber(head[i + 1]) / 549755813888), 1), STEPS - 1)
     local promise = step / (STEPS - step)
+    -- No segments would make it better, and no later one is.
+    if promises[most] and promise <= promises[most] then break end
     local at = string.byte(member) ~= 0 and string.find(member, '/', 2, true)
     while at do
       promise = promise * 0.4
       at = string.find(member, '/', at + 1, true)
     end
-    places[#places + 1], promises[i] = i, promise
-  end
-  table.sort(places, function(one, other)
-    if promises[one] ~= promises[other] then return promises[one] > promises[other] end
-    return one < other
-  end)
-  local urls = {}
-  for k = 1, math.min(length, 2) do
-    urls[2 * k - 1], urls[2 * k] = head[places[k]], head[places[k] + 1]
+    -- Its place among the best so far; of equals the earlier one stays before it.
+    local place = #promises + 1
+    while place > 1 and promise > promises[place - 1] do place = place - 1 end
+    if place <= most then
+      table.insert(promises, place, promise)
+      table.insert(urls, 2 * place - 1, head[i + 1])
+      table.insert(urls, 2 * place - 1, member)
+      promises[most + 1], urls[2 * most + 1], urls[2 * most + 2] = nil, nil, nil
+    end
   end
   return urls
 end

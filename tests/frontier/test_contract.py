@@ -924,8 +924,11 @@ def test_what_was_done_under_a_forgotten_lease_is_not_fetched_again(partition: P
     assert row_of(frontier, "a") == Peek("a", "waiting", 300.0, 1, (LeasedUrl("/2", kept(0.5), 0, 0),))
     assert frontier.settle(400, Settlement("a", 7, ("/2",), release=True, again=True)) is False
     assert frontier.peek(9) == []
-    frontier.admit(400, [url("a", "/1", force=True), url("a", "/3", 0.3)])
-    assert lease_one(frontier, now_ms=400).urls[0] == LeasedUrl("/1", kept(0.5), 0, 0)
+    frontier.admit(400, [url("a", "/1", 0.9, force=True), url("a", "\0x", 0.8, force=True)])
+    assert lease_one(frontier, now_ms=400).urls == (
+        LeasedUrl("/1", kept(0.9), 0, 0),
+        LeasedUrl("\0x", kept(0.8), 0, 0),
+    ), "their payloads went with them"
 
 
 def test_server_of_which_some_turns_out_to_be_done_is_ranked_by_what_is_left(partition: PartitionFactory) -> None:

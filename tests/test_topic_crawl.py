@@ -245,12 +245,12 @@ def test_a_stored_page_has_every_documented_field(crawled):
     topic = Topic.load(TOPIC)
     model = CoverageModel(topic)
     link = next(link for link in start.links if link.url.endswith("/hives"))
+    matcher = LinkMatcher(topic)
     prior = link_quality(
-        LinkMatcher(topic),
         parent=model.score(start.title, start.text).relevance,
-        anchor="all about honey",
-        context=link.context,
-        url=link.url,
+        anchor=matcher.text("all about honey"),
+        context=matcher.text(link.context),
+        url=matcher.url(link.url),
         hops=0,
     )
     quality = LinkModel().quality(LinkFeatures(prior, link.url, 1))  # nothing was learned before its links were found

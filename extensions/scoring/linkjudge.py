@@ -6,10 +6,12 @@ by now. It is one agent's memory, and goes with it; what was learned is shared a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from extensions.scoring.linkmodel import LinkFeatures
-from extensions.scoring.links import link_quality
+from extensions.scoring.links import CACHED, link_quality, lowered, parts_of, url_words, words_of
+from extensions.scoring.linkwords import ANCHOR, CONTEXT, URL, buckets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 FALLEN = 0.8
 """A link that is worth less than this part of what was foretold is worth another look at what else there is."""
 REMEMBERED = 50_000
-"""Links; 300 bytes each, URL included. Links of the best quality are fetched soon, so it is the dull ones that are forgotten."""
+"""Links; 500 bytes each, URL included. Links of the best quality are fetched soon, so it is the dull ones that are forgotten."""
+
+_Read: TypeAlias = "tuple[float, Words]"
+"""What is read in one text of a link: how much of the topic, and which words."""
 
 
 class _Remembered(NamedTuple):
@@ -29,7 +34,7 @@ class _Remembered(NamedTuple):
 
     prior: float
     depth: int
-    texts: tuple[Words, Words, Words]
+    words: Words
 
 
 class LinkJudge:
@@ -48,6 +53,10 @@ class LinkJudge:
         self.capacity = capacity
         self._links: dict[str, _Remembered | None] = {}
         """In the order in which they were first met; None where the page has come."""
+        remembered = lru_cache(CACHED)
+        self._anchor = remembered(self._read_anchor)
+        self._url = remembered(self._read_url)
+        self._context = remembered(self._read_context)
 
     def links_of(
         self, parent: float, hops: int, depth: int, *, with_server: bool = False
@@ -57,20 +66,21 @@ class LinkJudge:
         `parent` is the probability that the page is on topic, `hops` and `depth` are as in `link_quality` and `LinkFeatures`. What the crawl knows of the link's server is part of
         the quality `with_server` only: the frontier is told of it apart.
         """
-        matcher, model, words = self.matcher, self.model, self.words
-        if model is None:
-            return lambda url, anchor, context: link_quality(
-                matcher, parent=parent, anchor=anchor, context=context, url=url, hops=hops
-            )
-        judged = model.quality if with_server else model.within
+        model, words = self.model, self.words
+        judged = None if model is None else model.quality if with_server else model.within
 
         def quality(url: str, anchor: str, context: str) -> float:
-            prior = link_quality(matcher, parent=parent, anchor=anchor, context=context, url=url, hops=hops)
+            in_anchor, words_of_anchor = self._anchor(anchor)
+            in_url, words_of_url = self._url(url)
+            in_context, words_of_context = self._context(context)
+            prior = link_quality(parent=parent, anchor=in_anchor, context=in_context, url=in_url, hops=hops)
+            if judged is None:
+                return prior
             if words is None:
                 return judged(LinkFeatures(prior, url, depth))
-            texts = words.words("a", anchor), words.words("u", _path_of(url)), words.words("c", context)
-            self._remember(url, prior, depth, texts)
-            return judged(LinkFeatures(prior, url, depth, words.evidence(*texts)))
+            all_words = words_of_anchor + words_of_url + words_of_context
+            self._remember(url, prior, depth, all_words)
+            return judged(LinkFeatures(prior, url, depth, words.evidence(all_words)))
 
         return quality
 
@@ -83,7 +93,7 @@ class LinkJudge:
         foretold = None if link is None else self.model.quality(self._features(asked, link))
         told = self.model.learn(LinkFeatures(0.0, url), relevant)
         if link is not None and foretold is not None and self.words is not None:
-            self.words.learn(foretold - told, *link.texts)
+            self.words.learn(foretold - told, link.words)
             self._links[asked] = None
 
     def within(self, url: str) -> float | None:
@@ -99,10 +109,10 @@ class LinkJudge:
         return now if now is not None and now < FALLEN * quality else None
 
     def _features(self, url: str, link: _Remembered) -> LinkFeatures:
-        evidence = 0.0 if self.words is None else self.words.evidence(*link.texts)
+        evidence = 0.0 if self.words is None else self.words.evidence(link.words)
         return LinkFeatures(link.prior, url, link.depth, evidence)
 
-    def _remember(self, url: str, prior: float, depth: int, texts: tuple[Words, Words, Words]) -> None:
+    def _remember(self, url: str, prior: float, depth: int, words: Words) -> None:
         links = self._links
         if url in links:
             known = links[url]
@@ -110,9 +120,20 @@ class LinkJudge:
                 return
         elif len(links) >= self.capacity:
             del links[next(iter(links))]
-        links[url] = _Remembered(prior, depth, texts)
+        links[url] = _Remembered(prior, depth, words)
 
+    def _read_anchor(self, text: str) -> _Read:
+        lower = lowered(text)
+        words = words_of(lower)
+        return self.matcher.among(words, lower), buckets(ANCHOR, words)
 
-def _path_of(url: str) -> str:
-    """Path and query: what the server is called, its record knows better."""
-    return url[url.find("/", url.find("://") + 3) + 1 :] if "://" in url else url
+    def _read_context(self, text: str) -> _Read:
+        lower = lowered(text)
+        words = words_of(lower)
+        return self.matcher.among(words, lower), buckets(CONTEXT, words)
+
+    def _read_url(self, url: str) -> _Read:
+        """What the server is called counts for the topic; of its worth the server's record knows better than the words of its name."""
+        host, path = parts_of(url)
+        words = url_words(path)
+        return self.matcher.among_url(host, words, path), buckets(URL, words)

@@ -1,6 +1,6 @@
 """How promising a link is: the probability that the page behind it is on topic, from what can be seen before it is fetched.
 
-Hot: a page has a hundred links, so a link gets a few microseconds. Words are looked up in bounded caches; Chinese words are found as substrings,
+Hot: a page has a hundred links, so a link gets a few microseconds. Texts and words are looked up in bounded caches; Chinese words are found as substrings,
 since segmenting every anchor costs more than it tells.
 """
 
@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, TypeVar
+from functools import lru_cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from extensions.scoring.segment import HAN, stem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from extensions.scoring.topic import Topic
 
 PARENT, ANCHOR, URL, CONTEXT = 0.3, 0.75, 0.55, 0.25
@@ -25,9 +29,6 @@ PHRASE_PART = 0.5
 CACHED = 20_000
 LONGEST = 1000
 """Characters of an anchor, a context or a URL that are read."""
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 _WORD = re.compile(r"c\+\+|[cf]#|[^\W_]+")
 _URL_WORD = re.compile(r"[^\W_]+")
@@ -47,50 +48,40 @@ class LinkMatcher:
         self._chinese = [(stem, bit) for stem, bit in self._bits.items() if HAN.search(stem)]
         whole = math.fsum(weight**2 for weight in topic.terms.values())
         self._terms = [([self._bits[stem] for stem in term], weight**2 / whole) for term, weight in topic.terms.items()]
-        self._of_word: dict[str, int] = {}
-        self._of_url_word: dict[str, int] = {}
-        self._of_url: dict[str, float] = {}
-        self._of_text: dict[str, float] = {"": 0.0}
-        self._of_words: dict[int, float] = {0: 0.0}
-
-    def text(self, text: str) -> float:
+        remembered = lru_cache(CACHED)
+        self._of_word = remembered(self._word)
+        self._of_url_word = remembered(self._url_word)
+        self._of_host = remembered(self._host)
+        self._of_bits = remembered(self._coverage)
+        self.text = remembered(self._text)
         """Coverage of the topic by an anchor or by the words around it."""
-        known = self._of_text.get(text)
-        if known is None:
-            lower = text[:LONGEST].lower()
-            found = 0
-            of_word = self._of_word
-            for word in _WORD.findall(lower):
-                bits = of_word.get(word)
-                found |= self._word(word) if bits is None else bits
-            known = _remember(self._of_text, text, self._coverage(found | self._han(lower)))
-        return known
-
-    def url(self, url: str) -> float:
+        self.url = remembered(self._url)
         """Coverage of the topic by the words of a URL: host, path and query, percent-decoded, camelCase taken apart."""
-        known = self._of_url.get(url)
-        if known is None:
-            # The scheme is no word: every URL would be about http.
-            start = url.find("://") + 3 if "://" in url else 0
-            rest = url[start : start + LONGEST]
-            if "%" in rest:
-                rest = unquote(rest)
-            found = 0
-            of_url_word = self._of_url_word
-            for word in _URL_WORD.findall(rest):
-                bits = of_url_word.get(word)
-                found |= self._url_word(word) if bits is None else bits
-            known = _remember(self._of_url, url, self._coverage(found | self._han(rest)))
-        return known
+
+    def among(self, words: Iterable[str], text: str) -> float:
+        """Coverage by a text that is cut into words already, see `words_of`."""
+        return self._of_bits(reduce(or_, map(self._of_word, words), self._han(text)))
+
+    def among_url(self, host: str, words: Iterable[str], path: str) -> float:
+        """Coverage by a URL that is cut into words already, see `url_words`."""
+        return self._of_bits(reduce(or_, map(self._of_url_word, words), self._of_host(host) | self._han(path)))
+
+    def _text(self, text: str) -> float:
+        lower = lowered(text)
+        return self.among(words_of(lower), lower)
+
+    def _url(self, url: str) -> float:
+        host, path = parts_of(url)
+        return self.among_url(host, url_words(path), path)
 
     def _word(self, word: str) -> int:
-        return _remember(self._of_word, word, self._bits.get(stem(word), 0))
+        return self._bits.get(stem(word), 0)
 
     def _url_word(self, word: str) -> int:
-        found = 0
-        for part in (word, *_CAMEL.split(word)):
-            found |= self._bits.get(stem(part.lower()), 0)
-        return _remember(self._of_url_word, word, found)
+        return reduce(or_, (self._word(part.lower()) for part in (word, *_CAMEL.split(word))))
+
+    def _host(self, host: str) -> int:
+        return reduce(or_, map(self._of_url_word, url_words(host)), self._han(host))
 
     def _han(self, text: str) -> int:
         found = 0
@@ -101,37 +92,51 @@ class LinkMatcher:
         return found
 
     def _coverage(self, found: int) -> float:
-        known = self._of_words.get(found)
-        if known is None:
-            total = 0.0
-            for bits, share in self._terms:
-                present = sum(1 for bit in bits if found & bit)
-                total += share if present == len(bits) else share * PHRASE_PART * present / len(bits)
-            known = _remember(self._of_words, found, math.sqrt(min(1.0, total)))
-        return known
+        total = 0.0
+        for bits, share in self._terms:
+            present = sum(1 for bit in bits if found & bit)
+            total += share if present == len(bits) else share * PHRASE_PART * present / len(bits)
+        return math.sqrt(min(1.0, total))
 
 
-def link_quality(matcher: LinkMatcher, *, parent: float, anchor: str, context: str, url: str, hops: int) -> float:
+def lowered(text: str) -> str:
+    """As much of an anchor or a context as is read, in lower case."""
+    return text[:LONGEST].lower()
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a `lowered` text."""
+    return _WORD.findall(text)
+
+
+def parts_of(url: str) -> tuple[str, str]:
+    """Host, and path with query, percent-decoded, of as much of a URL as is read. The scheme is in neither: every URL would be about http."""
+    start = url.find("://") + 3 if "://" in url else 0
+    rest = url[start : start + LONGEST]
+    if "%" in rest:
+        rest = unquote(rest)
+    host, _, path = rest.partition("/") if start else ("", "", rest)
+    return host, path
+
+
+def url_words(part: str) -> list[str]:
+    """The words of a part of a URL."""
+    return _URL_WORD.findall(part)
+
+
+def link_quality(*, parent: float, anchor: float, context: float, url: float, hops: int) -> float:
     """The quality of a link, 0 to 1: a noisy-or of its evidence, each piece a cause that alone could suffice.
 
         q = 1 − (1 − P·parent·dʰ) · (1 − A·a·dʰ) · (1 − U·u·dʰ) · (1 − C·c·dʰ)
 
-    `parent` is the probability that the page with the link is on topic; a, u and c are the topic's coverage by the anchor, the words of the URL
-    and the words around the anchor; h = `hops`, the off-topic pages in a row up to and with the parent. It never falls when
+    `parent` is the probability that the page with the link is on topic; a, u and c are the topic's coverage (`LinkMatcher`) by the `anchor`, the words of the `url`
+    and the words around the anchor, the `context`; h = `hops`, the off-topic pages in a row up to and with the parent. It never falls when
     `parent` or any coverage rises, and never rises with `hops`.
     """
     decay = DECAY**hops
     return 1.0 - (
         (1.0 - PARENT * parent * decay)
-        * (1.0 - ANCHOR * matcher.text(anchor) * decay)
-        * (1.0 - URL * matcher.url(url) * decay)
-        * (1.0 - CONTEXT * matcher.text(context) * decay)
+        * (1.0 - ANCHOR * anchor * decay)
+        * (1.0 - URL * url * decay)
+        * (1.0 - CONTEXT * context * decay)
     )
-
-
-def _remember(cache: dict[K, V], key: K, value: V) -> V:
-    """Keep a value in a bounded cache; a full one starts afresh, which is cheaper than keeping an order."""
-    if len(cache) >= CACHED:
-        cache.clear()
-    cache[key] = value
-    return value

@@ -13,12 +13,16 @@ the same in all agents. Steps only ever add up, so agents tell each other sums, 
 from __future__ import annotations
 
 import math
-import re
 from array import array
-from typing import TypeAlias
+from functools import lru_cache, partial
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
 import msgpack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 BUCKETS = 2**18
 """Of four megabytes in all. Of the words of a crawl of 100,000 pages some share a bucket, rare ones mostly."""
@@ -27,14 +31,28 @@ BOUND = 3.0
 """Logits that the words of one link amount to at most: a link is made of many words that always come together."""
 MOST_WORDS = 30
 """Of one text that are read."""
-CACHED = 20_000
-"""Texts whose words are remembered: menus are the same on all pages of a site."""
+CACHED = 100_000
+"""Words whose buckets are remembered."""
 FORMAT = 1
 
-_WORD = re.compile(r"[^\W_]+")
-
 Words: TypeAlias = tuple[int, ...]
-"""The buckets of a text's words, each once."""
+"""The buckets of words, each once."""
+
+
+ANCHOR, URL, CONTEXT = "a", "u", "c"
+"""Where a word stands: it means something else in an anchor than in a URL or around a link."""
+
+
+def buckets(where: str, words: Iterable[str]) -> Words:
+    """The buckets of the first `MOST_WORDS` words of a text; `where` is one of the above."""
+    return tuple({*map(_BUCKETS[where], islice(words, MOST_WORDS))})
+
+
+def _bucket_of(where: str, word: str) -> int:
+    return crc32(f"{where}{word.lower()}".encode()) % BUCKETS
+
+
+_BUCKETS = {where: lru_cache(CACHED)(partial(_bucket_of, where)) for where in (ANCHOR, URL, CONTEXT)}
 
 
 class LinkWords:
@@ -45,43 +63,23 @@ class LinkWords:
         self._squares = array("d", bytes(8 * BUCKETS))
         self._met: set[int] = set()
         self._changes: dict[int, list[float]] = {}
-        self._of_text: dict[str, dict[str, Words]] = {}
-        self._of_word: dict[str, dict[str, int]] = {}
-        """Buckets by kind, of texts and of words."""
 
-    def words(self, kind: str, text: str) -> Words:
-        """The words of a text; `kind` tells anchor, URL and surroundings apart, in which the same word means different things."""
-        of_text = self._of_text.get(kind)
-        if of_text is None:
-            of_text = self._of_text[kind] = {"": ()}
-            self._of_word[kind] = {}
-        known = of_text.get(text)
-        if known is None:
-            if len(of_text) >= CACHED:
-                of_text.clear()
-            known = of_text[text] = self._read(kind, text)
-        return known
+    def evidence(self, words: Words) -> float:
+        """What a link's words add to the logit of its quality; 0 before anything was learned."""
+        total = sum(map(self._weights.__getitem__, words))
+        return BOUND if total > BOUND else -BOUND if total < -BOUND else total  # noqa: FURB136 - calls take longer
 
-    def evidence(self, *texts: Words) -> float:
-        """What the words of a link's texts add to the logit of its quality; 0 before anything was learned."""
-        weight = self._weights.__getitem__
-        total = 0.0
-        for words in texts:
-            total += sum(map(weight, words))
-        return min(BOUND, max(-BOUND, total))
-
-    def learn(self, error: float, *texts: Words) -> None:
-        """Take in that a link with these texts was foretold by so much too good (above 0) or too bad, -1 to 1."""
+    def learn(self, error: float, words: Words) -> None:
+        """Take in that a link with these words was foretold by so much too good (above 0) or too bad, -1 to 1."""
         if not -1.0 <= error <= 1.0:
             raise ValueError(f"the error is {error}, but is the difference of two probabilities")
         square = error * error
-        for words in texts:
-            for word in words:
-                step = -RATE * error / math.sqrt(1.0 + self._squares[word] + square)
-                self._move(word, step, square)
-                change = self._changes.setdefault(word, [0.0, 0.0])
-                change[0] += step
-                change[1] += square
+        for word in words:
+            step = -RATE * error / math.sqrt(1.0 + self._squares[word] + square)
+            self._move(word, step, square)
+            change = self._changes.setdefault(word, [0.0, 0.0])
+            change[0] += step
+            change[1] += square
 
     def changes(self) -> bytes:
         """What was learned here since the last call, for `merge` elsewhere; empty if nothing was."""
@@ -103,18 +101,6 @@ class LinkWords:
 
     def __len__(self) -> int:
         return len(self._met)
-
-    def _read(self, kind: str, text: str) -> Words:
-        of_word = self._of_word[kind]
-        if len(of_word) >= 5 * CACHED:
-            of_word.clear()
-        found: dict[int, None] = {}
-        for word in _WORD.findall(text.lower())[:MOST_WORDS]:
-            bucket = of_word.get(word)
-            if bucket is None:
-                bucket = of_word[word] = crc32(f"{kind}{word}".encode()) % BUCKETS
-            found[bucket] = None
-        return tuple(found)
 
     def _move(self, word: int, step: float, square: float) -> None:
         self._weights[word] += step

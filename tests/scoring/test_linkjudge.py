@@ -6,6 +6,7 @@ import pytest
 
 from extensions.scoring import LinkFeatures, LinkJudge, LinkMatcher, LinkModel, LinkWords, Topic, link_quality
 from extensions.scoring.linkmodel import DEPTH_DECAY, adjusted
+from extensions.scoring.linkwords import ANCHOR, buckets
 
 MATCHER = LinkMatcher(Topic.parse("bees"))
 
@@ -17,13 +18,13 @@ def judge(capacity=100):
 def test_without_anything_that_learns_quality_is_the_prior():
     plain = LinkJudge(MATCHER)
     told = plain.links_of(0.4, 1, 3)("https://a.test/x", "about bees", "")
-    assert told == link_quality(MATCHER, parent=0.4, anchor="about bees", context="", url="https://a.test/x", hops=1)
+    assert told == link_quality(parent=0.4, anchor=MATCHER.text("about bees"), context=0.0, url=0.0, hops=1) > 0.4
     plain.learn("https://a.test/x", 1.0)
     assert plain.within("https://a.test/x") is None
 
 
 def test_before_the_first_lesson_only_depth_lowers_the_prior():
-    prior = link_quality(MATCHER, parent=0.4, anchor="hive", context="", url="https://a.test/x", hops=0)
+    prior = link_quality(parent=0.4, anchor=0.0, context=0.0, url=0.0, hops=0)
     assert judge().links_of(0.4, 0, 2)("https://a.test/x", "hive", "") == pytest.approx(adjusted(prior, DEPTH_DECAY**2))
 
 
@@ -96,7 +97,7 @@ def test_a_redirected_page_teaches_the_words_of_the_link_that_was_followed_and_t
     links = taught.links_of(0.3, 0, 1)
     links("https://a.test/old", "wiki", "")
     taught.learn("https://b.test/new/page", 0.0, asked="https://a.test/old")
-    assert taught.words.evidence(taught.words.words("a", "wiki")) < 0.0
+    assert taught.words.evidence(buckets(ANCHOR, ["wiki"])) < 0.0
     assert taught.model.odds("https://b.test") < 1.0 == taught.model.odds("https://a.test")
 
 

@@ -22,7 +22,9 @@ hop_counts = st.integers(0, 50)
 
 
 def quality(parent=0.5, anchor="", context="", url="https://a.test/", hops=0):
-    return link_quality(MATCHER, parent=parent, anchor=anchor, context=context, url=url, hops=hops)
+    return link_quality(
+        parent=parent, anchor=MATCHER.text(anchor), context=MATCHER.text(context), url=MATCHER.url(url), hops=hops
+    )
 
 
 @given(parents, texts, texts, texts, hop_counts)
@@ -119,7 +121,8 @@ def test_caches_stay_bounded(monkeypatch):
     for number in range(1000):
         matcher.text(f"anchor{number} word{number}")
         matcher.url(f"https://a.test/page{number}")
-    assert max(len(cache) for cache in (matcher._of_text, matcher._of_word, matcher._of_url_word)) <= 100
+    caches = (matcher.text, matcher.url, matcher._of_word, matcher._of_url_word)
+    assert max(cache.cache_info().currsize for cache in caches) == 100
 
 
 def test_a_link_takes_microseconds():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extensions.scoring.linkwords import BOUND, BUCKETS, MOST_WORDS, LinkWords
+from extensions.scoring.linkwords import ANCHOR, BOUND, BUCKETS, MOST_WORDS, URL, LinkWords, buckets
 
 texts = st.lists(st.sampled_from(["manual", "login", "wiki", "教程", "index"]), max_size=6).map(" ".join)
 lessons = st.lists(st.tuples(texts, st.floats(-1, 1)), max_size=40)
@@ -18,12 +18,12 @@ lessons = st.lists(st.tuples(texts, st.floats(-1, 1)), max_size=40)
 def taught(*lessons):
     words = LinkWords()
     for text, error in lessons:
-        words.learn(error, words.words("a", text))
+        words.learn(error, buckets(ANCHOR, text.split()))
     return words
 
 
-def evidence(words, text, kind="a"):
-    return words.evidence(words.words(kind, text))
+def evidence(words, text, where=ANCHOR):
+    return words.evidence(buckets(where, text.split()))
 
 
 @given(texts)
@@ -39,12 +39,11 @@ def test_words_that_led_to_relevant_pages_speak_for_a_link_and_others_against():
 
 def test_a_word_means_something_else_in_an_anchor_than_in_a_url():
     words = taught(("manual", -0.8))
-    assert evidence(words, "manual") > 0.0 == evidence(words, "manual", kind="u")
+    assert evidence(words, "manual") > 0.0 == evidence(words, "manual", where=URL)
 
 
 def test_case_and_repetition_of_a_word_do_not_count():
-    words = LinkWords()
-    assert words.words("a", "Wiki WIKI wiki") == words.words("a", "wiki")
+    assert buckets(ANCHOR, ["Wiki", "WIKI", "wiki"]) == buckets(ANCHOR, ["wiki"])
 
 
 def test_chinese_words_are_learned_too():
@@ -52,8 +51,8 @@ def test_chinese_words_are_learned_too():
 
 
 def test_only_the_first_words_of_a_long_text_are_read():
-    long = " ".join(f"word{number}" for number in range(10 * MOST_WORDS))
-    assert len(LinkWords().words("c", long)) <= MOST_WORDS
+    long = [f"word{number}" for number in range(10 * MOST_WORDS)]
+    assert buckets(ANCHOR, long) == buckets(ANCHOR, long[:MOST_WORDS])
 
 
 @given(lessons, texts)
@@ -66,7 +65,7 @@ def test_steps_become_smaller_the_more_a_word_was_corrected():
     words = LinkWords()
     heights = []
     for _ in range(4):
-        words.learn(-0.5, words.words("a", "wiki"))
+        words.learn(-0.5, buckets(ANCHOR, ["wiki"]))
         heights.append(evidence(words, "wiki"))
     steps = [after - before for before, after in zip([0.0, *heights], heights, strict=False)]
     assert steps == sorted(steps, reverse=True)
@@ -89,7 +88,7 @@ def test_a_saved_state_goes_on_as_it_was(lessons, text):
     again.merge(words.state())
     assert len(again) == len(words)
     for one in (words, again):
-        one.learn(-0.4, one.words("a", "wiki index"))
+        one.learn(-0.4, buckets(ANCHOR, ["wiki", "index"]))
     assert evidence(again, text) == evidence(words, text)
 
 

@@ -31,7 +31,7 @@ BOUND = 3.0
 """Logits that the words of one link amount to at most: a link is made of many words that always come together."""
 MOST_WORDS = 30
 """Of one text that are read."""
-CACHED = 100_000
+CACHED = 20_000
 """Words whose buckets are remembered."""
 FORMAT = 1
 

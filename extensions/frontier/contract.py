@@ -17,7 +17,8 @@ Equal ranks: the lexicographically greatest server (as bytes) first.
 ``keep_open_ms > 0`` and the server's delay reaches it. A capability lease that is *not contested* (see lease) may be longer: the k of the maximum with d = 0 in T, among the
 first ``1 + ⌊keep_open_ms / max(delay_ms, 1)⌋`` if ``keep_open_ms > 0``.
 
-**Exploring.** A capability lease that is not contested, of a server whose odds are less than EXPLORED_ODDS, *explores* under a token t with ``⌊t·explore⌋ > ⌊(t − 1)·explore⌋``. It
+**Exploring.** A capability lease that is not contested, of a server whose odds are less than EXPLORED_ODDS, *explores* under a token t with ``⌊t·explore⌋ > ⌊(t − 1)·explore⌋``, unless
+PATIENCE leases of the partition have explored in vain: so many since the last admit that queued the first URL ever of a server, or since the beginning. It
 carries, of the first EXPLORED_URLS of the queue, the min(length, EXPLORED_LENGTH) of the greatest *promise*, in that order; of equal promises the one earlier in the queue. With
 s = q, but at least 1 and at most QUALITY_STEPS − 1, the promise is ``s / (QUALITY_STEPS − s)``, times STEEPNESS again for every "/" that the member has after its first character; an opaque
 member, which begins with a NUL, counts as if it had none. (`exploring` has the constants.)

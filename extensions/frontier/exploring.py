@@ -2,7 +2,8 @@
 
 When more connections are free than servers are ready, what the crawl lacks is servers. Then a page is worth what it leads to, more than what it is: and who links to
 many other servers (a start page, a list of links) stands near a server's root. So such a lease takes URLs with short paths before those of the best quality; unless
-its server was found to be above the average, where relevant pages are to be had without looking any further.
+its server was found to be above the average, where relevant pages are to be had without looking any further. And only as long as it helps: a crawl of one site, or one that has
+found all servers there are, explores in vain, and goes back to the best pages first.
 
 Of one lease only a few URLs, as what they lead to may change everything, and only from the first ones of a queue, so that the length of a queue costs nothing. The
 order of the floating-point operations is part of the contract, as in `policies`.
@@ -27,13 +28,15 @@ EXPLORED_URLS = 64
 """How many of a queue's first URLs are looked at."""
 EXPLORED_LENGTH = 2
 """URLs of an exploring lease at most."""
+PATIENCE = 30
+"""Exploring leases in a row after which no new server came: then a partition stops, until one comes by itself. Less than 20 ends it too early where the first servers lead nowhere for long."""
 STEEPNESS = 0.4
 """By what every segment of its path multiplies the odds that a URL leads to new servers."""
 
 
-def explores(rules: Rules, odds: float, token: int, *, contested: bool) -> bool:
-    """Whether the lease under this token explores: the share `Rules.explore` of those that may, evenly among the tokens. `odds` are the server's."""
-    if contested or rules.policy is not Policy.CAPABILITY or odds >= EXPLORED_ODDS:
+def explores(rules: Rules, odds: float, token: int, *, vain: int, contested: bool) -> bool:
+    """Whether the lease under this token explores: the share `Rules.explore` of those that may, evenly among the tokens. `odds` are the server's; `vain` the exploring leases of its partition since that got a new server."""
+    if contested or rules.policy is not Policy.CAPABILITY or odds >= EXPLORED_ODDS or vain >= PATIENCE:
         return False
     return math.floor(token * rules.explore) > math.floor((token - 1) * rules.explore)
 

@@ -96,6 +96,7 @@ class DictFrontier:
         self._counts = _Counts()
         self._orders = 0
         self._tokens = 0
+        self._vain = 0
 
     # The verbs
 
@@ -107,6 +108,7 @@ class DictFrontier:
         for candidate in sorted(candidates, key=lambda one: named[one.server]):
             server = self._servers.get(candidate.server) or _Server(candidate.server)
             if self._admit_one(server, candidate):
+                self._vain = self._vain if server.name in self._servers else 0
                 self._servers[server.name] = touched[server.name] = server
         for server in touched.values():
             if server.state != "leased":
@@ -284,8 +286,9 @@ class DictFrontier:
         estimates = server.estimates(self.rules)
         length = policies.lease_length(self.rules, estimates, self._qualities(server), contested=contested)
         chosen = server.in_order()[:length]
-        if exploring.explores(self.rules, server.odds, server.token, contested=contested):
+        if exploring.explores(self.rules, server.odds, server.token, vain=self._vain, contested=contested):
             chosen = self._explored(server, length)
+            self._vain += 1
         server.held = {member: server.queue.pop(member) for member in chosen}
         return Lease(
             server=server.name,

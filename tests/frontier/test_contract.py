@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from extensions.frontier.contract import PROMOTE_LIMIT
-from extensions.frontier.exploring import EXPLORED_URLS
+from extensions.frontier.exploring import EXPLORED_URLS, PATIENCE
 from extensions.frontier.records import (
     MAX_DEPTH,
     MAX_HOPS,
@@ -543,6 +543,26 @@ def test_share_of_the_leases_explores_evenly(partition: PartitionFactory, share:
             found.append(lease.token)
         frontier.settle(0, given_back(lease))
     assert found == explored
+
+
+def test_a_partition_that_explores_in_vain_stops_until_a_new_server_comes(partition: PartitionFactory) -> None:
+    frontier = partition(EXPLORING)
+    frontier.admit(0, [HUB, DEEP])
+
+    def exploring_leases() -> int:
+        for number in range(100):
+            lease = lease_one(frontier)
+            frontier.settle(0, given_back(lease))
+            if members(lease)[0] == "/2019/05/post":
+                return number
+        raise AssertionError("it never stops")
+
+    assert exploring_leases() == PATIENCE
+    frontier.admit(0, [url("a", "/another", 0.2)])
+    assert exploring_leases() == 0
+    frontier.admit(0, [url("b", "/", 0.1)])
+    leases, _ = frontier.lease(0, "agent", 2, 1000)
+    assert [members(lease)[0] for lease in leases] == ["/links", "/"]
 
 
 def test_opaque_members_count_as_pages_at_the_root(partition: PartitionFactory) -> None:

@@ -5,6 +5,7 @@
 -- Keeps    a URL is in the seen-set from the moment it is queued, so no crash falls between the two.
 local now, payloads = args[1], args[2]
 local touched = {}
+local newcomers = false
 
 -- The seen-set's bucket of a URL, or where that is full, one of the four parts behind it, and so on: so each stays an intset, however unevenly servers fall.
 -- The parts are told apart by bits of the remainder itself, so nothing more is taken for the same.
@@ -49,6 +50,7 @@ end
 local function entered(s, size, q)
   if not s.known then
     s.known = true
+    newcomers = true
     count('servers', 1)
   end
   s.seq = math.min(s.seq + size, MAX_SEQUENCE)
@@ -190,5 +192,6 @@ for _, s in ipairs(touched) do
   s.changed = true
   if s.st ~= 'l' and s.st ~= 'w' and not (s.st == 'r' and s.best_new < s.cut) then place(s, now) end
 end
+if newcomers and rules.explore > 0 then redis.call('HSET', KEYS[1], 'vain', '0') end
 write()
 return cmsgpack.pack({counted.admitted or 0, counted.raised or 0, counted.duplicates or 0, counted.dropped or 0, counted.evicted or 0})

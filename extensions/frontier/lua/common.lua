@@ -1,7 +1,7 @@
 -- What every verb shares. Put in front of each script when it is registered (a Redis script cannot import another): this, then payloads.lua, ranks.lua, places.lua.
 --
 -- KEYS[1]  the partition's counters, "frontier:{crawl:partition}:m"; all other keys of the partition share its prefix and hash tag:
---            m            hash: counters, and the next token and order
+--            m            hash: counters, the next token and order, and how many leases have explored in vain
 --            r, w, l      sorted sets of servers: ready by rank, waiting by due instant, leased by deadline
 --            s:<server>   msgpack: what is known of a server (`record`)
 --            q:<server>   sorted set: its URL queue, member by score (contract.py has the layout)

@@ -20,14 +20,15 @@ end
 local ready = redis.call('ZCARD', READY)
 local uncontested = overdue_ms == 0 and ready <= wanted
 local deadline = now + lease_ms
-read_books('token', 'queued', 'leased', 'open_servers')
+read_books('token', 'queued', 'leased', 'open_servers', 'vain')
 
 local function open(s)
   count('token', 1)
   s.token = books.token + counted.token
   local length = lease_length(s, uncontested)
   local urls
-  if uncontested and explores(s, s.token) then
+  if uncontested and explores(s, s.token, books.vain + (counted.vain or 0)) then
+    count('vain', 1)
     urls = explored(s, length)
     for i = 1, #urls, 2 do redis.call('ZREM', s.queue, urls[i]) end
   else

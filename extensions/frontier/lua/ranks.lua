@@ -73,8 +73,8 @@ local function rank(s, uncontested)
 end
 
 -- Whether a lease that nobody else wants explores, and the URLs that it does it by, {member, score, …} (exploring.py has the reasons and the constants).
-local function explores(s, token)
-  return rules.explore > 0 and rules.policy == 'capability' and s.odds < 2 and floor(token * rules.explore) > floor((token - 1) * rules.explore)
+local function explores(s, token, vain)
+  return rules.explore > 0 and rules.policy == 'capability' and s.odds < 2 and vain < 30 and floor(token * rules.explore) > floor((token - 1) * rules.explore)
 end
 local function explored(s, length)
   local most = math.min(length, 2)

@@ -128,5 +128,7 @@ class Ours(Policy):
                 self.queues.put(server, page, -score.pack(True, quality, before.sequence, depth, hops))
         elif page not in self.seen:
             self.seen.add(page)
+            if not queue.sequence:
+                self.ranking.entered(server)
             self.queues.put(server, page, -score.pack(True, quality, queue.sequence, depth, hops))
             queue.sequence += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from bisect import bisect_left, insort
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,8 @@ from extensions.frontier.records import QUALITY_STEPS, Rules
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+PARTITIONS = 16
+"""As a crawl has by default; each explores for itself."""
 _QUALITY_SHIFT = score.SEQUENCE_BITS + score.DEPTH_BITS + score.HOPS_BITS
 
 
@@ -77,6 +80,12 @@ class Capability(Ranking):
         self.rules = rules
         self.segments = segments
         self.odds: dict[int, float] = {}
+        self._vain: Counter[int] = Counter()
+        """Leases of each partition that have explored since it got a new server."""
+
+    def entered(self, server: int) -> None:
+        """A server is new: its partition goes on exploring."""
+        self._vain[server % PARTITIONS] = 0
 
     def rank(self, queue: Queue) -> tuple[Any, int]:
         """The negated capability."""
@@ -86,8 +95,11 @@ class Capability(Ranking):
     def places(self, queue: Queue, token: int, *, contested: bool) -> list[int]:
         """The first ones, or those of an exploring lease."""
         odds = self.odds.get(queue.server, 1.0)
-        if self.segments is None or not exploring.explores(self.rules, odds, token, contested=contested):
+        partition = queue.server % PARTITIONS
+        vain = self._vain[partition]
+        if self.segments is None or not exploring.explores(self.rules, odds, token, vain=vain, contested=contested):
             return super().places(queue, token, contested=contested)
+        self._vain[partition] += 1
         length = policies.lease_length(self.rules, *self._known(queue), contested=False)
         promises = [
             exploring.promise(_quality(key), self.segments(page))

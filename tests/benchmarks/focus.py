@@ -33,6 +33,7 @@ from tests.benchmarks.simulation_focus.facts import FactStore
 from tests.benchmarks.simulation_focus.figures import Figures, as_json, comparison, figures, mean_and_interval
 from tests.benchmarks.simulation_focus.ours import PLACES, PLAIN, Ours
 from tests.benchmarks.simulation_focus.servers import Servers
+from tests.benchmarks.simulation_focus.sockets import on_sockets
 from tests.benchmarks.simulation_focus.task import Task
 from tests.benchmarks.simulation_focus.web import StoredWeb
 
@@ -132,6 +133,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         help='relevance model of the crawls (%(default)s); "labels": one that is always right',
     )
     parser.add_argument("--pages", type=int, default=4000)
+    parser.add_argument(
+        "--sockets", action="store_true", help="also crawl the web over HTTP: the product itself, and plain Scrapy"
+    )
     parser.add_argument("--slots", type=int, default=SLOTS, help="connections at once, in the crawls in time")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--cache", type=Path, help="folder for parsed pages; default: a temporary one")
@@ -183,6 +187,8 @@ def _result(task: Task, options: argparse.Namespace) -> dict[str, Any]:
             if name in compared[0]:
                 result[unit][name] = all(one[name] for one in compared)
     result |= result["pages"]
+    if options.sockets:
+        result["sockets"] = on_sockets(task, options.tables, options.pages, options.slots)
     _print_task(result)
     return result
 
@@ -245,6 +251,8 @@ def _print_task(result: dict[str, Any]) -> None:
         if "headroom_share" in told:
             shares = ", ".join(f"{name} {told[name]}" for name in SHARES if name in told)
             print(f"  by {unit}: {shares}, best baseline {told['best_baseline']}", flush=True)
+    for name, found in result.get("sockets", {}).items():
+        print(f"  on sockets, {name}: {found}", flush=True)
 
 
 def _print_means(means: dict[str, Any]) -> None:

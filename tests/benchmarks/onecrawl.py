@@ -56,6 +56,8 @@ class Measured:
     requests: int
     """That the web answered, robots.txt included."""
     stats: dict[str, float]
+    answered: list[str]
+    """URLs whose pages the web gave, in that order, without their schemes."""
 
     @property
     def redis_round_trips(self) -> float:
@@ -109,6 +111,7 @@ class Crawl:
             bytes=sum(one["bytes"] for one in log),
             requests=len(log),
             stats=found["stats"],
+            answered=[one["host"] + one["path"] for one in log if one["status"] == 200 and one["path"] != ROBOTS],
             **{
                 name: found[name]
                 for name in (

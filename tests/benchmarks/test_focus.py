@@ -214,6 +214,19 @@ def test_the_command_line_reports_every_policy_as_json(tiny, capsys):
     assert told["mean"]["far"]["headroom_share_pages"]["mean"] <= 1.0
 
 
+def test_real_sockets_confirm_the_simulation(tiny):
+    folder = tiny[0]
+    out = folder / "sockets.json"
+    arguments = ["--web", folder / "web", "--topics", folder / "topics", "--only", "bees", "--seed-sets", "near+far"]
+    arguments += ["--policies", "breadth-first", "ours", "--pages", 100, "--slots", 1, "--sockets"]
+    focus.main([str(part) for part in [*arguments, "--cache", folder / "cache", "--workers", 1, "--json", out]])
+    (told,) = json.loads(out.read_text())["tasks"]
+    ours, plain = told["sockets"]["ours"], told["sockets"]["scrapy"]
+    assert ours["fetched"] == plain["fetched"] == 100
+    assert ours["recall_area"] == pytest.approx(told["policies"]["ours"]["recall_area"], abs=0.1)
+    assert ours["recall_area"] > plain["recall_area"] + 0.1
+
+
 def test_headroom_share_is_zero_at_breadth_first_and_one_at_the_oracle():
     assert headroom_share(0.2, 0.2, 0.8) == 0.0
     assert headroom_share(0.8, 0.2, 0.8) == 1.0
@@ -261,6 +274,8 @@ def test_the_queues_agree_with_the_frontiers_contract(done, explore):
                 if score.steps(quality) > score.steps(score.unpack(True, -old).quality):
                     queues.put(server, page, -score.pack(True, quality, sequence, 0, 0))
             elif (server, page) not in seen:
+                if not queue.sequence:
+                    ranking.entered(server)
                 queues.put(server, page, -score.pack(True, quality, queue.sequence, 0, 0))
                 queue.sequence += 1
             seen.add((server, page))

@@ -40,6 +40,12 @@ class Figures:
     """Seconds, recall, harvest rate."""
 
 
+def recall_area(labels: AbstractSet[int], order: Sequence[int], pages: int) -> float:
+    """Mean of recall, 0 to 1, over the first `pages` pages fetched in this order; a crawl that ends early keeps its recall."""
+    found = _found(labels, order[:pages])
+    return (math.fsum(found) + (found[-1] if found else 0) * (pages - len(found))) / (pages * len(labels))
+
+
 def figures(labels: AbstractSet[int], by_page: Trace, pages: int, by_time: Trace, seconds: float) -> Figures:
     """Read off a crawl of `pages` pages, one at a time, and one of `seconds` on many connections."""
     found = _found(labels, by_page.pages[:pages])
@@ -49,7 +55,7 @@ def figures(labels: AbstractSet[int], by_page: Trace, pages: int, by_time: Trace
     return Figures(
         fetched=len(found),
         relevant=counts[-1],
-        recall_area=math.fsum(counts) / (pages * whole),
+        recall_area=recall_area(labels, by_page.pages, pages),
         recall_area_in_time=_area_in_time(labels, by_time, seconds),
         pages_to_quarter=_pages_to(found, 0.25 * whole),
         pages_to_half=_pages_to(found, 0.5 * whole),

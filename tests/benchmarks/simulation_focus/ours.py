@@ -53,7 +53,7 @@ class Ours(Policy):
         self.model = LinkModel() if learning.learned else None
         self.judge = LinkJudge(task.matcher, self.model, LinkWords() if learning.words else None)
         rules = Rules(requests_per_connection=LEASE, explore=Config().explore if learning.ranked_anew else 0.0)
-        self.ranking = Capability(rules, lambda page: self.web.pages[page].name.count("/") - 1)
+        self.ranking = Capability(rules, lambda page: self.web.pages[page].name.count("/") - 1, Config().partitions)
         self.queues = Queues(self.ranking, len(self.web.server_names))
         cache: SeenCache = make_cache("clock", 1 << 20)
         self.news = SeenFilter(cache)

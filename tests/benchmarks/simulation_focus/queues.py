@@ -19,8 +19,6 @@ from extensions.frontier.records import QUALITY_STEPS, Rules
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PARTITIONS = 16
-"""As a crawl has by default; each explores for itself."""
 _QUALITY_SHIFT = score.SEQUENCE_BITS + score.DEPTH_BITS + score.HOPS_BITS
 
 
@@ -71,21 +69,23 @@ class Capability(Ranking):
     """The product's: quality per second, by its own formulas. Keys are negated scores of `extensions.frontier.score`.
 
     `odds` has one number for each server that was told one: by it the odds of all qualities queued there are multiplied before they are summed. It never changes
-    the order within a server. `segments` tells of a page what `exploring.segments` tells of its member; `Rules.explore` needs it.
+    the order within a server. `segments` tells of a page what `exploring.segments` tells of its member; `Rules.explore` needs it. Each of the `partitions`
+    explores for itself.
     """
 
-    def __init__(self, rules: Rules, segments: Callable[[int], int] | None = None) -> None:
+    def __init__(self, rules: Rules, segments: Callable[[int], int] | None = None, partitions: int = 1) -> None:
         if rules.explore and segments is None:
             raise ValueError("Who explores must know the pages' segments.")
         self.rules = rules
         self.segments = segments
+        self.partitions = partitions
         self.odds: dict[int, float] = {}
         self._vain: Counter[int] = Counter()
         """Leases of each partition that have explored since it got a new server."""
 
     def entered(self, server: int) -> None:
         """A server is new: its partition goes on exploring."""
-        self._vain[server % PARTITIONS] = 0
+        self._vain[server % self.partitions] = 0
 
     def rank(self, queue: Queue) -> tuple[Any, int]:
         """The negated capability."""
@@ -95,7 +95,7 @@ class Capability(Ranking):
     def places(self, queue: Queue, token: int, *, contested: bool) -> list[int]:
         """The first ones, or those of an exploring lease."""
         odds = self.odds.get(queue.server, 1.0)
-        partition = queue.server % PARTITIONS
+        partition = queue.server % self.partitions
         vain = self._vain[partition]
         if self.segments is None or not exploring.explores(self.rules, odds, token, vain=vain, contested=contested):
             return super().places(queue, token, contested=contested)

@@ -43,6 +43,7 @@ class Task:
         self.distance = store.reachable(self.seeds)
         self.labels = frozenset(page for page in relevant if page in self.distance)
         self.topic = topic
+        self.topic_file: Path | None = None
         self._model_name = model
         self.model = None if model == "labels" else make_model(model, topic)
         self.matcher = LinkMatcher(topic)
@@ -65,7 +66,7 @@ class Task:
     def load(cls, store: FactStore, name: str, *, topic: Path, labels: Path, seeds: Iterable[Path], model: str) -> Task:
         """A task from files: the topic as the TOPIC setting takes it, labels and seeds one URL a line."""
         found = [_numbers(store, path) for path in seeds]
-        return cls(
+        task = cls(
             store,
             name,
             Topic.load(f"@{topic}"),
@@ -73,6 +74,8 @@ class Task:
             [page for pages in found for page in pages],
             model,
         )
+        task.topic_file = topic
+        return task
 
     def facts(self, page: int) -> Facts:
         """What the page says."""

@@ -32,6 +32,8 @@ LONGEST = 1000
 
 _WORD = re.compile(r"c\+\+|[cf]#|[^\W_]+")
 _URL_WORD = re.compile(r"[^\W_]+")
+_ASCII = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))
+"""For `str.translate`: nothing but words and spaces. To split what is left takes a quarter of the time of a search for words."""
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-zA-Z])(?=[0-9])")
 
 
@@ -106,6 +108,8 @@ def lowered(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """The words of a `lowered` text."""
+    if text.isascii() and "+" not in text and "#" not in text:
+        return text.translate(_ASCII).split()
     return _WORD.findall(text)
 
 
@@ -121,7 +125,7 @@ def parts_of(url: str) -> tuple[str, str]:
 
 def url_words(part: str) -> list[str]:
     """The words of a part of a URL."""
-    return _URL_WORD.findall(part)
+    return part.translate(_ASCII).split() if part.isascii() else _URL_WORD.findall(part)
 
 
 def link_quality(*, parent: float, anchor: float, context: float, url: float, hops: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 
 import pytest
@@ -63,6 +64,13 @@ def test_coverage_is_the_cosine_of_the_terms_that_are_there(text):
     # Only for words apart by spaces is the naive reading right.
     if all(word.isalpha() and word.isascii() for word in words if not set(word) & set("标准库异常")):
         assert MATCHER.text(text) == pytest.approx(math.sqrt(sum(m * w for m, w in parts) / 7))
+
+
+@given(st.text(max_size=80) | st.text("ab c+#_-./5\x1f\tßé词", max_size=80))
+def test_a_text_is_cut_where_letters_and_digits_end(text):
+    lower = module.lowered(text)
+    assert module.words_of(lower) == re.findall(r"c\+\+|[cf]#|[^\W_]+", lower)
+    assert module.url_words(text) == re.findall(r"[^\W_]+", text)
 
 
 def test_nothing_known_is_worth_nothing_and_everything_nearly_one():

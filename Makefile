@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 
 help:
 	@echo "make crawl   install, build the sample web, crawl it by topic, print a summary"
-	@echo "make test    install, run all tests (5 minutes on 2 cores)"
+	@echo "make test    install, run all tests (some 5 minutes on 2 cores)"
 	@echo "make soak    the long tests that make test leaves out"
 	@echo "make lint    ruff and mypy --strict"
 	@echo "make clean   remove the environment, the sample web and all crawl state (.venv, .scrapy, output)"

@@ -6,7 +6,7 @@ by now. It is one agent's memory, and goes with it; what was learned is shared a
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from extensions.scoring.linkmodel import LinkFeatures
@@ -24,7 +24,7 @@ FALLEN = 0.8
 """A link that is worth less than this part of what was foretold is worth another look at what else there is."""
 REMEMBERED = 20_000
 """Links; 500 bytes each, URL included. Links of the best quality are fetched soon, so it is the dull ones that are forgotten: crawls of 4,000 pages do as well with half of them."""
-READ = 8_000
+TEXTS = 8_000
 """Texts of each kind whose words are known: menus are the same on all pages of a site. Of the pages of 60 sites in turn, 0.7 of all anchors and URLs are known, 0.55 of the words around them; more texts bring 0.02."""
 
 _Read: TypeAlias = "tuple[float, Words]"
@@ -55,10 +55,10 @@ class LinkJudge:
         self.capacity = capacity
         self._links: dict[str, _Remembered | None] = {}
         """In the order in which they were first met; None where the page has come."""
-        remembered = lru_cache(READ)
-        self._anchor = remembered(self._read_anchor)
+        remembered = lru_cache(TEXTS)
+        self._anchor = remembered(partial(self._read, ANCHOR))
         self._url = remembered(self._read_url)
-        self._context = remembered(self._read_context)
+        self._context = remembered(partial(self._read, CONTEXT))
 
     def links_of(
         self, parent: float, hops: int, depth: int, *, with_server: bool = False
@@ -124,15 +124,10 @@ class LinkJudge:
             del links[next(iter(links))]
         links[url] = _Remembered(prior, depth, words)
 
-    def _read_anchor(self, text: str) -> _Read:
+    def _read(self, where: str, text: str) -> _Read:
         lower = lowered(text)
         words = words_of(lower)
-        return self.matcher.among(words, lower), buckets(ANCHOR, words)
-
-    def _read_context(self, text: str) -> _Read:
-        lower = lowered(text)
-        words = words_of(lower)
-        return self.matcher.among(words, lower), buckets(CONTEXT, words)
+        return self.matcher.among(words, lower), buckets(where, words)
 
     def _read_url(self, url: str) -> _Read:
         """What the server is called counts for the topic; of its worth the server's record knows better than the words of its name."""
